@@ -65,7 +65,7 @@ def offsets(table: pa.Table) -> list[int]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.name}")
 @pytest.mark.parametrize("control", [True, False])
-def test_what_a_real_kafka_stored(path: Path, control: bool) -> None:
+def test_columns_equal_the_records_of_a_real_kafka(path: Path, control: bool) -> None:
     found = batches_alike(path.read_bytes(), control=control)
     wanted = [one for one in batches_of(path) if control or not one.header.is_control]
     assert rows_of_table(found.table) == [
@@ -75,7 +75,7 @@ def test_what_a_real_kafka_stored(path: Path, control: bool) -> None:
 
 
 @pytest.mark.parametrize("columns", [(), ("offset",), ("value", "key"), DEFAULT_COLUMNS])
-def test_only_the_columns_asked_for(columns: tuple[str, ...]) -> None:
+def test_only_requested_columns_are_read(columns: tuple[str, ...]) -> None:
     data = segment_of("orders").read_bytes()
     everything = read_batches_by("python", data).table
     found = batches_alike(data, columns).table
@@ -84,7 +84,7 @@ def test_only_the_columns_asked_for(columns: tuple[str, ...]) -> None:
     assert found.equals(everything.select(list(columns))) or not columns
 
 
-def test_columns_that_there_are_not() -> None:
+def test_unknown_columns_are_refused() -> None:
     with pytest.raises(KraftwireError, match="no column 'colour'; there are key, value"):
         record_schema(["colour"])
     with pytest.raises(KraftwireError, match="a column is requested twice: key, key"):
@@ -102,20 +102,20 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("path", FILES[::3], ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_batches_across_pieces(path: Path) -> None:
+def test_batches_are_read_across_pieces(path: Path) -> None:
     whole = read_batches_by("python", path.read_bytes(), control=True)
     assert batches_alike(path.read_bytes(), control=True) == whole
 
 
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("codec", list(Compression))
-def test_batches_larger_than_a_piece(codec: Compression) -> None:
+def test_batches_larger_than_a_piece_are_read(codec: Compression) -> None:
     data = batch(0, 3) + batch(3, 20, 300, codec=codec) + batch(23, 2)
     assert offsets(batches_alike(data).table) == list(range(25))
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_chunks_are_of_the_size_asked_for(name: str) -> None:
+def test_chunks_have_the_requested_size(name: str) -> None:
     data = b"".join(batch(first * 10, 10, 100) for first in range(100))
     with engine(name):
         chunks = list(decode_batches(data, chunk=10_000))
@@ -139,7 +139,7 @@ def test_a_chunk_outlives_the_reading(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-def test_bytes_in_memory(kind: Any) -> None:
+def test_bytes_in_memory_are_read(kind: Any) -> None:
     chunks = list(decode_batches(kind(batch(0, 3)), ["offset"]))
     assert [chunk["offset"].to_pylist() for chunk in chunks] == [[0, 1, 2]]
 
@@ -155,12 +155,12 @@ def test_bytes_in_memory(kind: Any) -> None:
         ),
     ],
 )
-def test_wrong_arguments(wrong: dict[str, Any], reason: str) -> None:
+def test_wrong_arguments_are_refused(wrong: dict[str, Any], reason: str) -> None:
     with pytest.raises(KraftwireError, match=reason):
         decode_batches(**{"source": b"", **wrong})
 
 
-def test_a_file_that_grows_is_read_to_where_it_ended(tmp_path: Path) -> None:
+def test_a_growing_file_is_read_to_its_first_end(tmp_path: Path) -> None:
     data = b"".join(batch(first * 10, 10, 1000) for first in range(100))
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(data[: len(data) * 2 // 3])
@@ -190,7 +190,7 @@ def test_changes_of_engine_make_few_chunks() -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_chunks_of_what_the_twin_reads_are_not_larger(name: str) -> None:
+def test_chunks_of_the_python_engine_are_not_larger(name: str) -> None:
     key = b"\xff".decode(errors="surrogateescape")
     value = Record(0, 0, None, bytes(500_000), ((key, None),))
     settings = BatchSettings(codec=Compression.ZSTD)
@@ -200,7 +200,7 @@ def test_chunks_of_what_the_twin_reads_are_not_larger(name: str) -> None:
     assert max(chunk.nbytes for chunk in chunks) < 4_000_000
 
 
-def test_a_part_of_a_file() -> None:
+def test_a_part_of_a_file_is_read() -> None:
     data = log_of(*[10] * 20)
     size = len(data) // 20
     for start, end in ((0, 1), (size, 5 * size), (size, 5 * size + 1), (19 * size, None)):
@@ -231,7 +231,7 @@ def test_a_part_of_a_file() -> None:
         Selection(from_offset=9, to_offset=9),
     ],
 )
-def test_selections(selection: Selection) -> None:
+def test_selections_equal_filtering_all_rows(selection: Selection) -> None:
     top, least = 2**63 - 1, -(2**63)
     data = b"".join(batch(first, 10) for first in range(0, 40, 10))
     for offset, timestamp in ((top - 1, least), (top, top)):
@@ -246,7 +246,7 @@ def test_selections(selection: Selection) -> None:
 
 
 @pytest.mark.parametrize("append_time", [True, False])
-def test_what_a_header_shows_to_be_too_late_is_not_decompressed(append_time: bool) -> None:
+def test_batches_that_are_too_late_by_their_header_are_not_decompressed(append_time: bool) -> None:
     count = 5 if append_time else 1
     data = bytearray(batch(0, count) + batch(10, count, codec=Compression.LZ4))
     settings = BatchSettings(Compression.LZ4, log_append_time=2000 if append_time else None)
@@ -259,7 +259,7 @@ def test_what_a_header_shows_to_be_too_late_is_not_decompressed(append_time: boo
     assert batches_alike(bytes(data), raises=True).error is not None
 
 
-def test_a_selection_stops_before_damage_that_lies_behind_it() -> None:
+def test_a_selection_stops_before_later_damage() -> None:
     data = batch(0, 10) + batch(10, 10) + b"damage" * 30
     found = batches_alike(data, selection=Selection(to_offset=10))
     assert (offsets(found.table), found.damage) == (list(range(10)), [])
@@ -267,7 +267,7 @@ def test_a_selection_stops_before_damage_that_lies_behind_it() -> None:
 
 @pytest.mark.parametrize("topic", ["orders", "tea", "__transaction_state"])
 @pytest.mark.parametrize("control", [True, False])
-def test_read_committed(topic: str, control: bool) -> None:
+def test_read_committed_skips_aborted_records(topic: str, control: bool) -> None:
     (partition,) = find_partitions([BROKER / f"{topic}-0"])
     transactions = find_transactions(partition.segments)
     for segment in partition.segments:
@@ -288,7 +288,7 @@ def test_read_committed(topic: str, control: bool) -> None:
 # -- what is not as usual --------------------------------------------------------------------
 
 
-def test_old_formats_between_new_ones() -> None:
+def test_old_formats_are_read_between_new_ones() -> None:
     old = bytes.fromhex(
         # offset 5, size 17, CRC, magic 0, no codec, null key, 3 bytes
         "0000000000000005"
@@ -306,7 +306,7 @@ def test_old_formats_between_new_ones() -> None:
     assert table["value"][5].as_py() == b"abc"
 
 
-def test_header_keys_that_are_no_text() -> None:
+def test_header_keys_that_are_not_utf8_are_replaced_alike() -> None:
     key = b"\xff\xfeok".decode(errors="surrogateescape")
     data = encode_batch([Record(1, 0, None, None, ((key, b"v"), ("größe", None)))])
     table = batches_alike(batch(0, 1) + data).table
@@ -325,7 +325,7 @@ def test_timestamps_beyond_64_bits_are_damage() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 4, 1000, 2**31 - 1])
-def test_counts_that_lie(count: int) -> None:
+def test_wrong_record_counts_are_damage(count: int) -> None:
     data = bytearray(batch(0, 3))
     data[57:61] = count.to_bytes(4, "big")
     found = batches_alike(batch(0, 1) + with_crc(data) + batch(3, 1))
@@ -341,7 +341,7 @@ def test_a_bomb_is_damage() -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_damage_ends_the_reading_unless_it_is_asked_for(name: str) -> None:
+def test_damage_ends_the_read_unless_it_is_reported(name: str) -> None:
     data = batch(0, 2) + b"\x00" * 5 + batch(2, 2)
     with engine(name):
         reading = decode_batches(BytesSource(data, "the file"), chunk=1)
@@ -351,7 +351,7 @@ def test_damage_ends_the_reading_unless_it_is_asked_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("size", [10, 3 << 20], ids=["within a piece", "larger than a window"])
-def test_crcs_are_not_checked_where_they_are_not_to_be(size: int) -> None:
+def test_crcs_are_not_checked_if_disabled(size: int) -> None:
     data = bytearray(batch(0, 1, 10) + batch(1, 1, size) + batch(2, 1, 10))
     data[-size // 2 - 90] ^= 1  # within a value
     found = batches_alike(bytes(data), raises=True)
@@ -371,7 +371,7 @@ def damaged(count: int, seed: int) -> Iterator[bytes]:
         yield mutant(chance.choice(contents), chance.choice(contents), chance)
 
 
-def test_sequence_numbers_begin_again_at_zero() -> None:
+def test_sequence_numbers_restart_at_zero() -> None:
     for data, numbers in batches_near_the_limits():
         table = batches_alike(data).table
         assert table["sequence"].to_pylist() == numbers
@@ -380,31 +380,31 @@ def test_sequence_numbers_begin_again_at_zero() -> None:
 LIMIT = 1 << 20
 
 
-def test_damaged_files() -> None:
+def test_engines_read_damaged_files_alike() -> None:
     for data in damaged(600, seed=3):
         batches_alike(data, control=True, limit=LIMIT)
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_damaged_files_in_small_pieces() -> None:
+def test_engines_read_damaged_files_alike_in_small_pieces() -> None:
     for data in damaged(300, seed=4):
         batches_alike(data, limit=LIMIT, chunk=2000)
 
 
-def test_damaged_records_behind_crcs_that_match() -> None:
+def test_engines_read_damaged_records_with_valid_crcs_alike() -> None:
     chance = random.Random(5)
     for path in FILES * 8:
         batches_alike(damaged_with_crc(path.read_bytes(), chance), control=True, limit=LIMIT)
 
 
-def test_the_first_damage_as_an_error() -> None:
+def test_engines_raise_the_first_damage_alike() -> None:
     for data in damaged(100, seed=6):
         batches_alike(data, ALL, raises=True, limit=LIMIT)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(200, 220))
-def test_many_damaged_files(seed: int) -> None:
+def test_engines_read_many_damaged_files_alike(seed: int) -> None:
     chance = random.Random(seed)
     for data in damaged(2000, seed):
         batches_alike(data, control=True, limit=LIMIT)

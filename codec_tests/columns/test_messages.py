@@ -22,7 +22,7 @@ from codec_tests.strategies import random_message
 
 
 @pytest.mark.parametrize("name", list(registry))
-def test_every_message_in_every_version(name: str) -> None:
+def test_every_message_has_columns_in_every_version(name: str) -> None:
     message = registry.message(name)
     rng = random.Random(name)
     for version in message.VALID_VERSIONS:
@@ -42,7 +42,7 @@ def test_every_message_in_every_version(name: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(300, 310))
-def test_many_damaged_messages(seed: int) -> None:
+def test_many_damaged_messages_are_decoded_alike(seed: int) -> None:
     rng = random.Random(seed)
     for name in registry:
         message = registry.message(name)
@@ -54,7 +54,7 @@ def test_many_damaged_messages(seed: int) -> None:
             messages_alike(message, version, binary(rows))
 
 
-def test_columns_of_other_kinds_and_parts_of_columns() -> None:
+def test_other_binary_arrays_and_slices_are_accepted() -> None:
     rows = [VoteRequest(voter_id=number).encode(2) if number % 3 else None for number in range(20)]
     expected = messages_alike(VoteRequest, 2, binary(rows)).found
     assert messages_alike(VoteRequest, 2, binary([b"xyz", None, *rows])[2:]).found == expected
@@ -68,13 +68,13 @@ def test_columns_of_other_kinds_and_parts_of_columns() -> None:
 
 
 @pytest.mark.parametrize("wrong", [pa.array([1, 2]), pa.array([[b"x"]]), [b"x"], b"x", None])
-def test_what_is_no_column_of_bytes(wrong: Any) -> None:
+def test_arrays_of_other_types_are_refused(wrong: Any) -> None:
     with pytest.raises(KraftwireError, match="expected a binary array of pyarrow"):
         decode_messages(VoteRequest, 2, wrong)
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_row_that_is_no_message(name: str) -> None:
+def test_the_first_bad_row_is_the_error(name: str) -> None:
     rows = binary([VoteRequest().encode(2), b"", b"\xff"])
     with engine(name), pytest.raises(DecodeError, match=r"^\[1\]\.cluster_id: .*\(at byte 0\)"):
         decode_messages(VoteRequest, 2, rows)
@@ -82,7 +82,7 @@ def test_a_row_that_is_no_message(name: str) -> None:
         decode_messages(VoteRequest, 9, rows)
 
 
-def test_unusual_rows_among_usual_ones() -> None:
+def test_unusual_rows_are_decoded_among_usual_ones() -> None:
     """An overlong varint is left to the twin, which reads it."""
     usual = VoteRequest(cluster_id="x", topics=[]).encode(2)
     unusual = b"\x82\x00" + usual[1:]
@@ -93,7 +93,7 @@ def test_unusual_rows_among_usual_ones() -> None:
     assert decoded.found[:4].to_pylist() == [decoded.found[0].as_py()] * 4
 
 
-def test_a_nested_row_that_breaks_off_leaves_nothing_behind() -> None:
+def test_a_truncated_nested_row_leaves_nothing() -> None:
     partition = MetadataResponse.MetadataResponsePartition(replica_nodes=[1, 2, 3])
     topic = MetadataResponse.MetadataResponseTopic(name="t", partitions=[partition] * 3)
     whole = MetadataResponse(topics=[topic] * 2).encode(12)
@@ -103,21 +103,21 @@ def test_a_nested_row_that_breaks_off_leaves_nothing_behind() -> None:
     assert decoded.found[1::2].to_pylist() == [decoded.found[1].as_py()] * len(whole)
 
 
-def test_good_and_bad_rows_in_turn_take_little_memory() -> None:
+def test_alternating_good_and_bad_rows_take_little_memory() -> None:
     good = MetadataResponse().encode(12)
     for other in (b"", b"\x80\x00" + good[4:], good[:-1] + b"\x80\x00"):
         decoded = messages_alike(MetadataResponse, 12, binary([good, other] * 1000))
         assert decoded.found.get_total_buffer_size() < 20 * decoded.found.nbytes
 
 
-def test_a_tag_that_another_version_gave_to_an_ordinary_field() -> None:
+def test_a_field_that_moved_to_a_tag_is_decoded() -> None:
     errors = messages_alike(compile_spec(MOVED), 0, binary([MOVED_TOO_EARLY])).errors
     assert errors == [(0, "a: tag sent in version 0, which does not have it (at byte 7)")]
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("rows", [67_000, 70_000])
-def test_text_beyond_what_offsets_reach(rows: int) -> None:
+def test_text_beyond_32_bit_offsets_is_refused(rows: int) -> None:
     """A default makes more text than 2 GiB out of few bytes."""
     fields = [
         field_spec("There", "int8"),
@@ -133,7 +133,7 @@ def test_text_beyond_what_offsets_reach(rows: int) -> None:
                 decode_messages(message, 0, column)
 
 
-def test_the_type_of_a_message() -> None:
+def test_a_message_has_an_arrow_type() -> None:
     kind = message_type(FetchResponse)
     partition = kind.field("responses").type.value_type.field("partitions").type.value_type
     assert [field.name for field in partition][:3] == [
@@ -148,7 +148,7 @@ def test_the_type_of_a_message() -> None:
     assert kind.field("responses").type.value_field.name == "element"
 
 
-def test_defaults_of_what_a_version_lacks() -> None:
+def test_fields_that_a_version_lacks_have_defaults() -> None:
     fields = [
         field_spec("There", "int8"),
         field_spec("Word", "string", versions="1+", default="größe"),

@@ -31,7 +31,7 @@ native = native_columns()
 pytestmark = pytest.mark.skipif(native is None, reason="the native part is not compiled")
 
 
-def test_objects_are_whole_or_are_not_made() -> None:
+def test_objects_are_complete_or_not_created() -> None:
     assert native is not None
     for cls in (native.RecordColumns, native.MessageColumns, native.HandedOver):
         with pytest.raises(TypeError):
@@ -49,7 +49,7 @@ def test_objects_are_whole_or_are_not_made() -> None:
             native.uuid_text(bytes(31), count)
 
 
-def test_data_is_handed_over_once() -> None:
+def test_data_can_be_taken_once() -> None:
     rows = filled()
     handed = rows.take()  # type: ignore[attr-defined]
     first = pa.record_batch(handed)
@@ -68,7 +68,7 @@ def test_a_column_outlives_its_batch() -> None:
     assert headers.to_pylist() == expected
 
 
-def test_what_is_not_made_whole_is_refused() -> None:
+def test_incomplete_input_is_refused() -> None:
     assert native is not None
     for cls in (native.RecordColumns, native.MessageColumns):
         with pytest.raises(TypeError):
@@ -111,7 +111,7 @@ def test_columns_are_filled_by_one_call_at_a_time() -> None:
     assert pa.record_batch(rows.take()).num_rows
 
 
-def test_threads_read_side_by_side() -> None:
+def test_threads_read_in_parallel() -> None:
     path = segment_of("orders")
     with FileSource(path) as source:
         expected = pa.Table.from_batches(list(decode_batches(source)))
@@ -136,7 +136,7 @@ def test_threads_read_side_by_side() -> None:
     assert wrong == []
 
 
-def test_memory_stays_as_it_is() -> None:
+def test_memory_does_not_grow() -> None:
     code = """
 from codec_tests.columns.memory import peak, read_repeatedly
 read_repeatedly(100)

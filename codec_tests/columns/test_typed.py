@@ -62,7 +62,7 @@ def records_of(file: LogFile) -> list[tuple[Batch, Record]]:
 
 
 @pytest.mark.parametrize("file", LOGS, ids=lambda file: f"{file.topic}-{file.path.name}")
-def test_what_a_real_kafka_stored(file: LogFile) -> None:
+def test_typed_rows_equal_the_records_of_a_real_kafka(file: LogFile) -> None:
     log = log_name(file)
     kinds, errors = typed_alike(log, *columns_of(file))
     assert errors == []
@@ -87,7 +87,7 @@ def test_what_a_real_kafka_stored(file: LogFile) -> None:
 
 
 @pytest.mark.parametrize("file", LOGS, ids=lambda file: f"{file.topic}-{file.path.name}")
-def test_damaged_records(file: LogFile) -> None:
+def test_engines_decode_damaged_records_alike(file: LogFile) -> None:
     rng = random.Random(str(file.topic))
     rows: list[tuple[bytes | None, bytes | None]] = []
     for key, value in zip(*(column.to_pylist() for column in columns_of(file)), strict=True):
@@ -107,7 +107,7 @@ def offset_commit(number: int) -> tuple[bytes, bytes]:
     return key, encode_prefixed(OffsetCommitValue(offset=number), 4)
 
 
-def test_tombstones_and_rows_that_are_none() -> None:
+def test_tombstones_and_null_rows_are_decoded() -> None:
     pairs = [offset_commit(number) for number in range(4)]
     keys = binary([pairs[0][0], pairs[1][0], b"\x7f\xff?", None, b"\x00", pairs[3][0], pairs[2][0]])
     values = binary([pairs[0][1], None, pairs[2][1], None, None, b"\x00", b"\xff\xf0abc"])
@@ -133,7 +133,7 @@ def hidden(value: bytes) -> pa.Array:
     return pc.if_else(mask, pa.scalar(None, pa.binary()), pa.array([value] * 2, pa.binary()))
 
 
-def test_what_lies_beneath_a_null_is_nothing() -> None:
+def test_bytes_under_a_null_are_ignored() -> None:
     key, value = offset_commit(1)
     assert hidden(value).buffers()[1].to_pybytes()[8:12] != b"\0\0\0\0"
     kinds, errors = typed_alike("group", binary([key] * 2), hidden(value))
@@ -149,13 +149,13 @@ def test_what_lies_beneath_a_null_is_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_the_first_wrong_row_is_the_error(name: str) -> None:
+def test_the_first_bad_row_is_the_error(name: str) -> None:
     keys = binary([offset_commit(1)[0], b"\x00\x01", b""])
     with engine(name), pytest.raises(DecodeError, match=r"^\[1\]\.group: "):
         decode_typed("group", keys, binary([None] * 3))
 
 
-def test_wrong_arguments() -> None:
+def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(KraftwireError, match="no log is called 'x'; there are cluster-metadata"):
         decode_typed("x", binary([]), binary([]))
     with pytest.raises(KraftwireError, match="1 keys and 2 values"):
@@ -169,7 +169,7 @@ def test_wrong_arguments() -> None:
 
 
 @pytest.mark.parametrize("file", LOGS, ids=lambda file: f"{file.topic}-{file.path.name}")
-def test_only_the_messages_asked_for_are_decoded(file: LogFile) -> None:
+def test_only_requested_messages_are_decoded(file: LogFile) -> None:
     log, columns = log_name(file), columns_of(file)
     whole = decode_typed(log, *columns)
     for wanted in whole:
@@ -182,7 +182,7 @@ def test_only_the_messages_asked_for_are_decoded(file: LogFile) -> None:
             assert rows.values == (whole[name].values if name == wanted else None)
 
 
-def test_what_is_not_asked_for_may_be_damaged() -> None:
+def test_damage_in_other_messages_is_ignored() -> None:
     good = encode_metadata_record(TopicRecord(name="tea"), 0)
     values = binary([good, good[:-1]])
     found = decode_typed("cluster-metadata", binary([None] * 2), values, only=())

@@ -35,7 +35,7 @@ def test_uuids_are_printed_as_kafka_prints_them(name: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_part_of_a_column(name: str) -> None:
+def test_a_slice_of_a_column_is_printed(name: str) -> None:
     raw = [bytes([at]) * 16 if at % 3 else None for at in range(20)]
     with engine(name):
         found = uuid_strings(pa.array(raw, pa.binary(16))[5:12])

@@ -57,7 +57,7 @@ def test_dump_reads_after_a_hole_and_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_wrong_base_offset_does_not_take_what_follows_other_damage(
+def test_a_wrong_base_offset_does_not_hide_batches_after_other_damage(
     tmp_path: Path, name: str
 ) -> None:
     batches = [
@@ -76,7 +76,7 @@ def test_a_wrong_base_offset_does_not_take_what_follows_other_damage(
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_the_last_offsets_there_can_be(tmp_path: Path, name: str) -> None:
+def test_the_largest_offsets_are_read(tmp_path: Path, name: str) -> None:
     base = (1 << 63) - 100
     path = tmp_path / f"{base:020}.log"
     path.write_bytes(encode_batch([Record(base, 5, b"k", b"v", ())]))
@@ -103,7 +103,7 @@ def test_a_large_batch_is_freed_without_the_garbage_collector() -> None:
         gc.enable()
 
 
-def test_a_budget_that_is_raised_holds_a_large_batch() -> None:
+def test_a_raised_limit_allows_a_large_batch() -> None:
     batch = decode_batch(large_batch())
     assert len(RecordBudget(1 << 30).hold(batch)) == 200_000
     with pytest.raises(CorruptBatch, match="raise the limit of 1048576 bytes"):

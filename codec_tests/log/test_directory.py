@@ -50,7 +50,7 @@ from codec_tests.stored_files import BROKER, CONTROLLER
         ("", None),
     ],
 )
-def test_names_of_files(name: str, wanted: FileName | None) -> None:
+def test_file_names_are_parsed(name: str, wanted: FileName | None) -> None:
     assert parse_file_name(name) == wanted
 
 
@@ -67,16 +67,16 @@ def test_names_of_files(name: str, wanted: FileName | None) -> None:
         ("tea-x", None),
     ],
 )
-def test_names_of_directories(name: str, wanted: PartitionName | None) -> None:
+def test_directory_names_are_parsed(name: str, wanted: PartitionName | None) -> None:
     assert parse_partition_name(name) == wanted
 
 
-def test_names_are_made_as_they_are_read() -> None:
+def test_names_are_formatted_as_they_are_parsed() -> None:
     assert parse_file_name(segment_name(9, "log")) == FileName(FileKind.SEGMENT, 9)
     assert parse_file_name(snapshot_name(9, 2)) == FileName(FileKind.SNAPSHOT, 9, 2)
 
 
-def test_a_data_directory_a_partition_and_a_file_open_alike() -> None:
+def test_a_data_directory_a_partition_and_a_file_are_found() -> None:
     whole = find_files([BROKER])
     partition = find_files([BROKER / "tea-0"])
     segment = find_files([BROKER / "tea-0" / segment_name(40, "log")])
@@ -91,7 +91,7 @@ def test_relative_paths_know_their_partition(monkeypatch: pytest.MonkeyPatch) ->
     assert {one.partition for one in find_files([Path()])} == {PartitionName("tea", 0)}
 
 
-def test_paths_that_overlap_give_each_file_once() -> None:
+def test_overlapping_paths_give_each_file_once() -> None:
     both = find_files([BROKER, BROKER / "tea-0", BROKER])
     assert len(both) == len({file.path for file in both})
 
@@ -106,7 +106,7 @@ def test_partitions_have_their_segments_in_order() -> None:
     assert len(gone) > 5, "what went to the remote storage is still there"
 
 
-def test_a_partition_on_its_way_out_has_no_segments_in_use(tmp_path: Path) -> None:
+def test_a_partition_marked_for_deletion_has_no_segments(tmp_path: Path) -> None:
     directory = tmp_path / f"tea-0.{'0' * 32}-delete"
     directory.mkdir()
     (directory / segment_name(0, "log")).touch()
@@ -114,20 +114,20 @@ def test_a_partition_on_its_way_out_has_no_segments_in_use(tmp_path: Path) -> No
     assert (len(partition.files), partition.segments) == (1, [])
 
 
-def test_snapshots_are_metadata_wherever_they_lie(tmp_path: Path) -> None:
+def test_snapshots_are_metadata_in_any_directory(tmp_path: Path) -> None:
     path = tmp_path / "bootstrap.checkpoint"
     path.touch()
     assert [file.topic for file in find_files([path])] == ["__cluster_metadata"]
 
 
-def test_a_named_file_of_another_name_is_what_its_suffix_says(tmp_path: Path) -> None:
+def test_a_named_file_has_the_kind_of_its_suffix(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000-Qk5hbm.log"
     path.touch()
     (file,) = find_files([path])
     assert file.kind is FileKind.SEGMENT
 
 
-def test_what_is_not_kafkas_is_refused_with_its_path(tmp_path: Path) -> None:
+def test_foreign_files_are_refused_with_their_path(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     for path in (tmp_path, tmp_path / "notes.txt"):
         with pytest.raises(KraftwireError, match=str(path)):

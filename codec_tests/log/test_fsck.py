@@ -31,7 +31,7 @@ def check(*paths: Path) -> list[Finding]:
     return list(Fsck().run(find_partitions(paths)))
 
 
-def test_what_a_stopped_cluster_left_is_clean() -> None:
+def test_the_files_of_a_stopped_cluster_are_clean() -> None:
     work = Fsck()
     findings = list(work.run(find_partitions([BROKER, CONTROLLER])))
     assert [(found.severity, found.check, found.file) for found in findings] == [
@@ -170,9 +170,7 @@ def test_an_index_without_its_segment_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("at", "bit"), [(5, 4), (13, 0), (14, 3)], ids=["offset", "epoch", "epoch 2"]
 )
-def test_a_bit_that_the_crc_does_not_cover_is_one_finding(
-    at: int, bit: int, tmp_path: Path
-) -> None:
+def test_a_flipped_bit_outside_the_crc_is_one_finding(at: int, bit: int, tmp_path: Path) -> None:
     """The base offset and the leader epoch of one batch, not all that come behind it."""
     directory = copy_of("codec-none-0", tmp_path)
     (path,) = directory.glob("*.log")
@@ -181,7 +179,7 @@ def test_a_bit_that_the_crc_does_not_cover_is_one_finding(
     assert [found.position for found in findings] == [0]
 
 
-def test_markers_without_their_data_are_no_finding(tmp_path: Path) -> None:
+def test_markers_without_their_data_are_not_a_finding(tmp_path: Path) -> None:
     """The cleaner takes the records of an aborted transaction first."""
     directory = copy_of("orders-0", tmp_path)
     path = directory / "00000000000000000005.log"
@@ -192,7 +190,7 @@ def test_markers_without_their_data_are_no_finding(tmp_path: Path) -> None:
     assert [found for found in check(directory) if found.check == "transaction index"] == []
 
 
-def test_what_compaction_broke_off_is_reported(tmp_path: Path) -> None:
+def test_an_unfinished_compaction_is_reported(tmp_path: Path) -> None:
     directory = copy_of("tea-0", tmp_path)
     (directory / "00000000000000000040.log").rename(directory / "00000000000000000040.log.swap")
     assert any("when it starts" in found.reason for found in check(directory))
@@ -259,7 +257,7 @@ def test_a_segment_without_its_index_is_an_info(tmp_path: Path) -> None:
     assert check(_first(directory, "*.log")) == [], "a file alone: nothing is known beside it"
 
 
-def test_infos_leave_the_exit_code_at_zero(tmp_path: Path) -> None:
+def test_infos_keep_the_exit_code_0(tmp_path: Path) -> None:
     directory = copy_of("tea-0", tmp_path)
     _first(directory, "*.index").unlink()
     (line,) = done("log", "fsck", tmp_path, "-o", "json").stdout.splitlines()[-1:]
@@ -290,7 +288,7 @@ def test_a_hole_in_a_log_that_is_never_compacted_is_an_error(tmp_path: Path) -> 
     assert check(other) == [], "a topic may be compacted, or may have been"
 
 
-def test_a_damaged_batch_is_no_hole_as_well(tmp_path: Path) -> None:
+def test_a_damaged_batch_is_not_also_a_hole(tmp_path: Path) -> None:
     directory = metadata_log(tmp_path, [three(0), three(3), three(6)])
     flip(_first(directory, "*.log"), len(three(0)) + 70, 4)
     (finding,) = check(directory)

@@ -91,7 +91,7 @@ def test_memory_stays_small(way: str, name: str, files: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["headers-zstd", "records", "beyond-the-limit"])
-def test_the_twin_of_the_columns_stays_small_too(name: str, files: Path) -> None:
+def test_the_python_columns_stay_small_too(name: str, files: Path) -> None:
     took = read("columns", files / name / "orders-0", name="python")
     assert took.peak < MOST, took
 
@@ -99,7 +99,7 @@ def test_the_twin_of_the_columns_stays_small_too(name: str, files: Path) -> None
 @pytest.mark.parametrize(
     "way", ["dump-json", "dump-table", "columns", "metadata", "replay", "proxy"]
 )
-def test_it_is_said_why_and_how_to_raise_the_limit(way: str, files: Path) -> None:
+def test_the_error_says_why_and_how_to_raise_the_limit(way: str, files: Path) -> None:
     said = read(way, files / "headers-zstd" / TOPICS.get(way, "orders-0")).said
     assert f"byte 0: record 0 of 1: {HEADERS} headers are too many for one record" in said
     assert "--max-batch-bytes, in Spark maxBatchBytes" in said
@@ -140,7 +140,7 @@ def test_large_batches_are_read_to_the_last_record(codec: Compression) -> None:
         _ = found[len(records)]
 
 
-def test_damage_at_the_end_of_a_large_batch_is_met_first() -> None:
+def test_damage_at_the_end_of_a_large_batch_is_found_first() -> None:
     count = 500_000
     batch = decode_batch(batch_of(EMPTY_RECORD * (count - 1) + b"\x0c\0\0\0\x03\x01\0", count))
     with pytest.raises(CorruptBatch, match=f"record {count - 1} of {count}: a field of -2 bytes"):
@@ -161,7 +161,7 @@ def test_chunks_of_a_large_batch_are_small(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_large_batch_does_not_come_in_part(name: str) -> None:
+def test_a_large_batch_is_read_completely_or_not_at_all(name: str) -> None:
     count = 700_000
     good = batch_of(EMPTY_RECORD * 3, 3)
     bad = batch_of(EMPTY_RECORD * (count - 1) + b"\x0c\0\0\0\x03\x01\0", count, base_offset=3)

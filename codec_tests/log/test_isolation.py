@@ -39,16 +39,16 @@ def visible(*batches: Batch) -> list[int]:
     return [one.base_offset for one in batches if transactions.is_visible(one.header)]
 
 
-def test_what_is_committed_is_seen_and_markers_are_not() -> None:
+def test_committed_records_are_visible_and_markers_are_not() -> None:
     assert visible(data(0), data(1), marker(2, ControlType.COMMIT), data(3, 7)) == [0, 1]
 
 
-def test_plain_records_are_seen_up_to_the_oldest_open_transaction() -> None:
+def test_plain_records_are_visible_up_to_the_oldest_open_transaction() -> None:
     plain = [data(offset, 9, transactional=False) for offset in (0, 2, 4)]
     assert visible(plain[0], data(1), plain[1], plain[2]) == [0]
 
 
-def test_what_is_aborted_is_not_seen_and_what_is_between_is() -> None:
+def test_aborted_records_are_not_visible_and_those_between_are() -> None:
     between = data(1, 2)
     batches = [data(0), between, data(2), marker(3, ControlType.ABORT)]
     batches += [marker(4, ControlType.COMMIT, 2), data(5), marker(6, ControlType.COMMIT)]
@@ -67,7 +67,7 @@ def test_control_batches_of_raft_end_no_transaction() -> None:
     assert (transactions.aborted, transactions.open) == ([], {})
 
 
-def test_the_last_stable_offset_at_a_marker_is_that_of_who_is_still_open() -> None:
+def test_a_marker_has_the_last_stable_offset_of_the_open_transactions() -> None:
     transactions = PartitionTransactions()
     transactions.apply(data(0, 1))
     transactions.apply(data(1, 2))
@@ -96,7 +96,7 @@ def test_the_brokers_transaction_indexes_say_the_same() -> None:
     assert compared >= 4
 
 
-def test_the_orders_that_a_committed_reader_sees() -> None:
+def test_a_committed_read_of_the_orders_skips_aborted_ones() -> None:
     (partition,) = find_partitions([BROKER / "orders-0"])
     transactions = find_transactions(partition.segments)
     seen = []

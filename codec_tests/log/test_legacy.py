@@ -75,7 +75,7 @@ def test_inner_offsets_of_magic_0_are_the_offsets() -> None:
     ]
 
 
-def test_the_brokers_time_holds_for_all_messages_within() -> None:
+def test_the_brokers_time_applies_to_all_inner_messages() -> None:
     """KIP-32."""
     inner = message(0, b"a", time=1) + message(1, b"b", time=2)
     data = message(1, compress(Compression.GZIP, inner), attributes=GZIP | 8, time=99)
@@ -110,7 +110,7 @@ def test_a_message_of_magic_0_holds_messages_of_magic_1() -> None:
     ("codec", "reason"),
     [(4, "zstd in a message of magic [01]"), *((n, f"unknown codec {n}") for n in (5, 6, 7))],
 )
-def test_codecs_that_older_messages_do_not_have(magic: int, codec: int, reason: str) -> None:
+def test_codecs_that_old_formats_lack_are_refused(magic: int, codec: int, reason: str) -> None:
     inner = message(0, b"x", magic=magic)
     data = message(0, compress(Compression.ZSTD, inner), magic=magic, attributes=codec)
     with pytest.raises(CorruptBatch, match=reason):
@@ -124,7 +124,7 @@ def test_codecs_that_older_messages_do_not_have(magic: int, codec: int, reason: 
 @pytest.mark.parametrize("flags", [0x60, 0x64, 0x68, 0x6C, 0x70, 0x74, 0x78, 0x7C])
 @pytest.mark.parametrize("block", [0x40, 0x50, 0x60, 0x70])
 @pytest.mark.parametrize("checksum", [0, 0x55, 0xFF])
-def test_the_header_checksum_of_lz4_means_nothing_in_magic_0(
+def test_the_lz4_header_checksum_is_ignored_in_magic_0(
     flags: int, block: int, checksum: int
 ) -> None:
     """Kafka does not look at it: KIP-57 tells why old clients wrote another one."""
@@ -161,7 +161,7 @@ def test_the_header_checksum_of_lz4_means_nothing_in_magic_0(
         ),
     ],
 )
-def test_messages_that_lie_are_refused(data: bytes, match: str) -> None:
+def test_messages_with_wrong_lengths_are_refused(data: bytes, match: str) -> None:
     with pytest.raises(CorruptBatch, match=match):
         _ = decode_batch(data).records
 

@@ -34,7 +34,7 @@ def lines(*args: str | Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_records_of_every_codec(codec: str) -> None:
+def test_records_of_every_codec_are_dumped(codec: str) -> None:
     rows = lines("dump", BROKER / f"codec-{codec}-0")
     records = [
         record for batch in batches_of(segment_of(f"codec-{codec}")) for record in batch.records
@@ -71,12 +71,12 @@ def test_text_that_is_not_utf8_keeps_its_bytes() -> None:
         (["--from-offset", "5000"], range(0)),
     ],
 )
-def test_offsets_are_cut_to_the_record(options: list[str], wanted: range) -> None:
+def test_offset_bounds_are_exact_to_the_record(options: list[str], wanted: range) -> None:
     rows = lines("dump", BROKER / "tea-0", *options)
     assert [row["offset"] for row in rows] == list(wanted)
 
 
-def test_times_are_cut_to_the_record() -> None:
+def test_time_bounds_are_exact_to_the_record() -> None:
     rows = lines("dump", BROKER / "tea-0")
     times = sorted({row["timestamp"] for row in rows})
     assert len(times) >= 4
@@ -94,7 +94,7 @@ def test_segments_after_the_last_wanted_offset_are_not_opened(tmp_path: Path) ->
     assert len(lines("dump", copy, "--from-offset", "160")) == 40
 
 
-def test_committed_records_alone() -> None:
+def test_read_committed_prints_only_committed_records() -> None:
     rows = lines("dump", BROKER / "orders-0", "--isolation", "read_committed", "--bytes", "utf8")
     values = [row["value"] for row in rows if (row["value"] or "").startswith("order")]
     assert len(values) == 20
@@ -142,7 +142,7 @@ def test_remote_log_metadata() -> None:
     assert {"RemoteLogSegmentMetadataRecord", "RemoteLogSegmentMetadataUpdateRecord"} <= names
 
 
-def test_what_is_dumped_can_be_encoded_again() -> None:
+def test_dumped_records_can_be_encoded_again() -> None:
     records = [
         record for batch in batches_of(METADATA / f"{0:020}.log") for record in batch.records
     ]
@@ -156,7 +156,7 @@ def test_what_is_dumped_can_be_encoded_again() -> None:
     assert encoded == 50
 
 
-def test_kafkas_style() -> None:
+def test_records_are_printed_in_kafkas_style() -> None:
     rows = lines("dump", METADATA, "--style", "kafka")
     topic = next(row["value"] for row in rows if (row["value"] or {}).get("type") == "TOPIC_RECORD")
     assert set(topic) == {"type", "version", "data"}
@@ -202,14 +202,14 @@ def test_typed_records_that_cannot_be_read_keep_their_secrets(tmp_path: Path) ->
     assert "secret key" in run("log", "dump", path, "--bytes", "utf8").stdout
 
 
-def test_what_is_nowhere_may_be_secret(tmp_path: Path) -> None:
+def test_unknown_records_may_be_secret(tmp_path: Path) -> None:
     path = tmp_path / f"{0:020}.log"
     shutil.copyfile(METADATA / path.name, path)
     first, *_ = lines("dump", path, "--redact", "--from-offset", "3")
     assert first["value"].startswith("(redacted)")
 
 
-def test_payloads_are_left_out_on_request() -> None:
+def test_payloads_are_omitted_on_request() -> None:
     rows = lines("dump", BROKER / "tea-0", "--redact-payloads")
     assert rows[1]["value"] == "(redacted) 34 bytes"
     assert rows[0]["headers"][0] == ["shape", "(redacted) 5 bytes"]
@@ -274,7 +274,7 @@ def test_parquet(tmp_path: Path) -> None:
     assert table.column("headers")[0].as_py()[2] == {"key": "größe", "value": b"\xff"}
 
 
-def test_parquet_is_not_written_over_what_is_read(tmp_path: Path) -> None:
+def test_parquet_does_not_overwrite_its_input(tmp_path: Path) -> None:
     path = tmp_path / f"{0:020}.log"
     shutil.copyfile(segment_of("tea"), path)
     before = path.read_bytes()
@@ -282,7 +282,7 @@ def test_parquet_is_not_written_over_what_is_read(tmp_path: Path) -> None:
     assert (result.exit_code, path.read_bytes()) == (2, before)
 
 
-def test_parquet_that_is_not_finished_is_not_there(tmp_path: Path) -> None:
+def test_unfinished_parquet_is_removed(tmp_path: Path) -> None:
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(encode_batch([Record(0, (1 << 63) - 1, None, b"", ())]))
     data = bytearray(path.read_bytes())
@@ -322,7 +322,7 @@ def test_a_bomb_is_reported_with_its_place(tmp_path: Path) -> None:
     assert f"{path}, byte 0: zstd: more than the limit of 1000000 bytes" in result.stderr
 
 
-def test_records_of_a_log_that_they_are_not_of_are_reported_and_printed() -> None:
+def test_records_of_another_log_are_reported_and_printed() -> None:
     result = run("log", "dump", BROKER / "tea-0", "--as", "group", "--to-offset", "2")
     assert result.exit_code == 1
     assert len(result.stdout.splitlines()) == 2
@@ -342,13 +342,13 @@ def test_records_of_a_log_that_they_are_not_of_are_reported_and_printed() -> Non
         (["fsck"], "PATHS"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_ends_with_2(args: list[str], words: str) -> None:
+def test_impossible_requests_are_errors_with_exit_code_2(args: list[str], words: str) -> None:
     result = run("log", *args)
     assert result.exit_code == 2
     assert words in result.stderr
 
 
-def test_an_empty_segment_is_no_finding(tmp_path: Path) -> None:
+def test_an_empty_segment_is_not_a_finding(tmp_path: Path) -> None:
     (tmp_path / "00000000000000000000.log").touch()
     for command in ("dump", "scan", "fsck"):
         assert run("log", command, tmp_path).exit_code == 0
@@ -384,7 +384,7 @@ def test_scan_counts_what_dump_prints() -> None:
     assert rows["orders-0"]["codecs"] == {"none": 13, "zstd": 1}
 
 
-def test_scan_tells_gaps(tmp_path: Path) -> None:
+def test_scan_reports_gaps(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(
         b"".join(encode_batch([Record(offset, 5, None, b"", ())]) for offset in (0, 1, 7, 8, 20))
@@ -393,7 +393,7 @@ def test_scan_tells_gaps(tmp_path: Path) -> None:
     assert (row["gaps"], row["gapCount"], row["missingOffsets"]) == ([[2, 6], [9, 19]], 2, 16)
 
 
-def test_scan_as_a_table() -> None:
+def test_scan_prints_a_table() -> None:
     text = done("log", "scan", BROKER, "-o", "table").stdout
     assert len(text.splitlines()) == 1 + len(lines("scan", BROKER))
 
@@ -401,14 +401,14 @@ def test_scan_as_a_table() -> None:
 # -- fsck and salvage ----------------------------------------------------------------------
 
 
-def test_fsck_prints_the_ids_and_no_more_than_infos_where_all_is_well() -> None:
+def test_fsck_of_a_sound_directory_prints_only_ids_and_infos() -> None:
     rows = lines("fsck", BROKER, CONTROLLER)
     assert {row["severity"] for row in rows if row["type"] != "identity"} == {"info"}
     text = done("log", "fsck", BROKER, "-o", "table").stdout
     assert text.splitlines()[1].startswith("cluster ")
 
 
-def test_fsck_ends_with_1_where_it_found_something(tmp_path: Path) -> None:
+def test_fsck_exits_with_1_on_findings(tmp_path: Path) -> None:
     copy = copy_of("tea-0", tmp_path)
     (copy / "leader-epoch-checkpoint").write_bytes(b"?")
     result = run("log", "fsck", copy)
@@ -430,7 +430,7 @@ def test_salvage_of_a_data_directory(tmp_path: Path) -> None:
     assert run("log", "fsck", out).exit_code == 0
 
 
-def test_salvage_writes_only_where_nothing_is(tmp_path: Path) -> None:
+def test_salvage_refuses_an_existing_target(tmp_path: Path) -> None:
     copy = copy_of("tea-0", tmp_path)
     for out in (tmp_path, copy / "saved", copy):
         result = run("log", "salvage", copy, "--out", out)

@@ -87,19 +87,19 @@ def check_rows(file: LogFile, data: bytes, directory: Path) -> None:
         assert 0 <= error.position <= len(data)
 
 
-def test_damaged_files_of_batches() -> None:
+def test_damaged_files_of_batches_are_reported() -> None:
     for file, data in mutants(BATCHES, 3000, seed=1):
         check_batches(file, data)
 
 
-def test_damaged_files_of_every_other_kind(tmp_path: Path) -> None:
+def test_damaged_files_of_every_other_kind_are_reported(tmp_path: Path) -> None:
     for file, data in mutants(OTHERS, 3000, seed=2):
         check_rows(file, data, tmp_path)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(100, 120))
-def test_many_damaged_files(seed: int, tmp_path: Path) -> None:
+def test_many_damaged_files_are_reported(seed: int, tmp_path: Path) -> None:
     for file, data in mutants(BATCHES, 5000, seed):
         check_batches(file, data)
     for file, data in mutants(OTHERS, 5000, seed):
@@ -147,6 +147,6 @@ def _size(partition: Partition) -> int:
     ],
     ids=lambda path: path.name,
 )
-def test_damaged_partitions_are_reported_and_saved(source: Path, tmp_path: Path) -> None:
+def test_damaged_partitions_are_reported_and_salvaged(source: Path, tmp_path: Path) -> None:
     for seed in range(40):
         check_partition(source, seed, tmp_path)

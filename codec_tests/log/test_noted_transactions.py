@@ -156,7 +156,7 @@ def check(partition: Partition, wanted: list[int]) -> None:
     assert visible(found, partition) == visible(noted, partition) == wanted
 
 
-def test_what_a_broker_notes_is_what_its_batches_tell(tmp_path: Path) -> None:
+def test_a_brokers_notes_equal_its_batches(tmp_path: Path) -> None:
     noted = 0
     for history in histories(tmp_path, 120, seed=1):
         check(history.partition, history.visible)
@@ -164,7 +164,7 @@ def test_what_a_broker_notes_is_what_its_batches_tell(tmp_path: Path) -> None:
     assert noted > 60
 
 
-def test_a_segment_whose_notes_are_whole_is_not_scanned(tmp_path: Path) -> None:
+def test_a_segment_with_complete_notes_is_not_scanned(tmp_path: Path) -> None:
     for history in histories(tmp_path, 20, seed=2):
         with patch.object(transactions_module, "_scan", wraps=transactions_module._scan) as scan:
             indexed_transactions(history.partition)
@@ -172,7 +172,7 @@ def test_a_segment_whose_notes_are_whole_is_not_scanned(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [FileKind.TRANSACTION_INDEX, FileKind.PRODUCER_SNAPSHOT])
-def test_notes_that_are_lost_are_not_missed(tmp_path: Path, kind: FileKind) -> None:
+def test_missing_notes_change_nothing(tmp_path: Path, kind: FileKind) -> None:
     lost = 0
     for history in histories(tmp_path, 40, seed=3):
         for number, file in enumerate(history.partition.of_kind(kind)):
@@ -184,7 +184,7 @@ def test_notes_that_are_lost_are_not_missed(tmp_path: Path, kind: FileKind) -> N
     assert lost > 20
 
 
-def test_damaged_producer_snapshots_are_not_believed(tmp_path: Path) -> None:
+def test_damaged_producer_snapshots_are_ignored(tmp_path: Path) -> None:
     """Their CRC covers all behind it; what stands before it makes them unreadable."""
     rng = random.Random(4)
     for history in histories(tmp_path, 40, seed=4):
@@ -203,7 +203,7 @@ def test_damaged_producer_snapshots_are_not_believed(tmp_path: Path) -> None:
         check(history.partition, history.visible)
 
 
-def test_damaged_transaction_indexes_are_not_believed(tmp_path: Path) -> None:
+def test_damaged_transaction_indexes_are_ignored(tmp_path: Path) -> None:
     """They have no CRC: what shows is entries cut off, and markers outside of the segment."""
     rng = random.Random(5)
     damaged = 0
@@ -229,7 +229,7 @@ def test_damaged_transaction_indexes_are_not_believed(tmp_path: Path) -> None:
     assert damaged > 30
 
 
-def test_an_index_of_another_segment_is_not_believed(tmp_path: Path) -> None:
+def test_an_index_of_another_segment_is_ignored(tmp_path: Path) -> None:
     swapped = 0
     for history in histories(tmp_path, 40, seed=6):
         files = history.partition.of_kind(FileKind.TRANSACTION_INDEX)
@@ -241,7 +241,7 @@ def test_an_index_of_another_segment_is_not_believed(tmp_path: Path) -> None:
     assert swapped > 10
 
 
-def test_the_logs_of_a_real_kafka() -> None:
+def test_the_notes_of_a_real_kafka_equal_its_batches() -> None:
     aborted = 0
     for partition in find_partitions([BROKER]):
         found, noted = find_transactions(partition.segments), indexed_transactions(partition)
@@ -253,7 +253,7 @@ def test_the_logs_of_a_real_kafka() -> None:
     assert aborted >= 4
 
 
-def test_what_was_open_where_the_log_now_begins_is_known_from_the_notes(tmp_path: Path) -> None:
+def test_transactions_open_at_the_start_of_the_log_come_from_the_notes(tmp_path: Path) -> None:
     """Retention removed its first records: without the notes too much is seen, never too little."""
     differ = 0
     for history in histories(tmp_path, 60, seed=7):

@@ -45,7 +45,7 @@ def entries(draw: st.DrawFn) -> list[OffsetEntry]:
 
 
 @given(entries(), st.integers(0, 40), st.integers(-5, 2000), st.integers(-5, 200_000))
-def test_a_search_finds_the_last_entry_that_is_not_behind(
+def test_a_search_finds_the_last_entry_not_after_the_target(
     made: list[OffsetEntry], zeros: int, offset: int, position: int
 ) -> None:
     data = encode_offset_index(made, BASE) + bytes(8 * zeros)
@@ -63,14 +63,14 @@ def test_a_search_finds_the_last_entry_that_is_not_behind(
 
 
 @given(st.binary(max_size=200), st.integers(-(1 << 63), 1 << 63), st.integers(-9, 1 << 33))
-def test_whatever_the_bytes_a_search_ends(data: bytes, offset: int, position: int) -> None:
+def test_a_search_ends_for_any_bytes(data: bytes, offset: int, position: int) -> None:
     index = OffsetIndex(data, BASE)
     assert 0 <= index.count <= len(data) // 8
     for entry in (index.at_offset(offset), index.at_position(position)):
         assert entry is None or index.count
 
 
-def test_the_indexes_of_a_real_kafka() -> None:
+def test_the_indexes_of_a_real_kafka_point_to_batches() -> None:
     found = 0
     for file in stored_files(FileKind.OFFSET_INDEX):
         index = OffsetIndex(file.read(), file.base_offset)
@@ -98,7 +98,7 @@ def test_an_index_that_cannot_be_read_is_none(tmp_path: Path) -> None:
     assert open_index(index) is None
 
 
-def test_a_batch_is_where_its_bytes_are_whole() -> None:
+def test_a_batch_is_found_only_at_its_complete_bytes() -> None:
     first, second = batch(0, 3), batch(3, 2)
     source = BytesSource(first + second)
     at = len(first)

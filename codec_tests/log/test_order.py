@@ -178,7 +178,7 @@ def test_every_flipped_bit_of_a_base_offset_is_reported(
 
 
 @pytest.mark.parametrize("gap", [0, 1, 3])
-def test_any_base_offset_leaves_offsets_that_go_up(gap: int, tmp_path: Path) -> None:
+def test_offsets_ascend_whatever_a_base_offset_is(gap: int, tmp_path: Path) -> None:
     """In logs with gaps as well; a row with a wrong offset is never the only sign of it."""
     rng = random.Random(17)
     batches = segment(0, gap=gap)
@@ -205,7 +205,7 @@ def test_any_base_offset_leaves_offsets_that_go_up(gap: int, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_old_formats(magic: int, tmp_path: Path) -> None:
+def test_wrong_offsets_of_old_formats_are_reported(magic: int, tmp_path: Path) -> None:
     """A message is a batch of its own there; with a wrapper, its offset is the last one's."""
     messages = [message(at, b"%d" % at, magic=magic) for at in range(5)]
     assert columns_of(b"".join(messages)) == ([0, 1, 2, 3, 4], 0)
@@ -220,7 +220,7 @@ def columns_of(data: bytes, **more: Any) -> tuple[list[int], int]:
     return found.table["offset"].to_pylist(), len(found.damage)
 
 
-def test_gaps_of_compaction_are_no_disorder(tmp_path: Path) -> None:
+def test_gaps_of_compaction_are_in_order(tmp_path: Path) -> None:
     batches, bases = segment(0, gap=7), (0, 10, 18, 29)
     assert columns_of(b"".join(batches)) == (
         [at + number for at, count in zip(bases, COUNTS, strict=True) for number in range(count)],
@@ -230,7 +230,7 @@ def test_gaps_of_compaction_are_no_disorder(tmp_path: Path) -> None:
     assert not spark_in_splits(tmp_path / "tea-0").is_reported
 
 
-def test_where_two_batches_contradict_each_other_neither_is_believed() -> None:
+def test_two_contradicting_batches_are_both_reported() -> None:
     """Between gaps nothing says which of the two is wrong."""
     batches = [encode_batch(records(at, 3)) for at in (0, 100, 200, 300)]
     flipped = changed(b"".join(batches), Flip(1, len(batches[0]), 201))
@@ -268,7 +268,7 @@ def test_a_selection_does_not_hide_a_batch_that_is_out_of_order(tmp_path: Path) 
         assert (done.exit_code, len(done.stdout.splitlines())) == (1, 8)
 
 
-def test_headers_alone_are_in_order_too(tmp_path: Path) -> None:
+def test_header_scans_report_disorder_too(tmp_path: Path) -> None:
     batches = segment(0)
     (path,) = write(tmp_path / "tea-0", batches)
     path.write_bytes(changed(path.read_bytes(), Flip(1, len(batches[0]), 99)))

@@ -79,7 +79,7 @@ def test_what_another_client_writes_is_read(rows: list[Any]) -> None:
     assert header.last_sequence == 10 + len(rows)
 
 
-def test_the_committed_batches_are_read_by_another_client_alike() -> None:
+def test_another_client_reads_the_stored_batches_alike() -> None:
     for batch in stored_batches():
         if batch.header.codec_label in ("none", "gzip"):
             theirs: Any = MemoryRecords(batch.data).next_batch()
@@ -101,7 +101,7 @@ def test_a_delete_horizon_is_the_base_of_the_timestamps() -> None:
     assert batch.records == records
 
 
-def test_sequences_begin_again_after_the_largest() -> None:
+def test_sequences_restart_after_the_largest() -> None:
     records = [Record(n, 0, None, None, ()) for n in range(3)]
     settings = BatchSettings(producer_id=1, producer_epoch=0, base_sequence=(1 << 31) - 2)
     header = decode_batch(encode_batch(records, settings)).header
@@ -123,7 +123,7 @@ def test_header_keys_that_are_not_utf8_keep_their_bytes() -> None:
         ([Record(0, 1 << 63, None, None, ())], "timestamp"),
     ],
 )
-def test_what_does_not_fit_is_refused(records: list[Record], match: str) -> None:
+def test_values_that_do_not_fit_are_refused(records: list[Record], match: str) -> None:
     with pytest.raises(EncodeError, match=match):
         encode_batch(records)
 
@@ -152,7 +152,7 @@ def _batch(payload: bytes, count: int) -> bytes:
         (b"\x0c\0\x80\x80\x80\x80\x80", 1, "the bytes end"),
     ],
 )
-def test_records_that_lie_are_refused(payload: bytes, count: int, match: str) -> None:
+def test_records_with_wrong_lengths_are_refused(payload: bytes, count: int, match: str) -> None:
     batch = decode_batch(_batch(payload, count))
     with pytest.raises(CorruptBatch, match=match):
         _ = batch.records

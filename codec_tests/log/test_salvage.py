@@ -45,7 +45,7 @@ def lost_offsets(losses: list[Loss]) -> set[int]:
 
 
 @pytest.mark.parametrize("name", ["tea-0", "orders-0", "temperatures-0", "__consumer_offsets-0"])
-def test_a_sound_partition_comes_out_as_kafka_wrote_it(name: str, tmp_path: Path) -> None:
+def test_a_sound_partition_is_copied_unchanged(name: str, tmp_path: Path) -> None:
     """Segments, indexes and leader epochs are the same bytes."""
     saved, losses = salvage(BROKER / name, tmp_path)
     assert losses == []
@@ -59,7 +59,7 @@ def test_a_sound_partition_comes_out_as_kafka_wrote_it(name: str, tmp_path: Path
     assert compared >= 5
 
 
-def test_snapshots_and_votes_come_along(tmp_path: Path) -> None:
+def test_snapshots_and_votes_are_copied(tmp_path: Path) -> None:
     name = "__cluster_metadata-0"
     saved, losses = salvage(CONTROLLER / name, tmp_path)
     assert losses == []
@@ -90,7 +90,7 @@ def test_every_offset_is_kept_or_reported_as_lost(seed: int, tmp_path: Path) -> 
     assert [found for found in Fsck().run([saved]) if found.check != "record"] == []
 
 
-def test_the_source_is_not_touched(tmp_path: Path) -> None:
+def test_the_source_is_unchanged(tmp_path: Path) -> None:
     source = copy_of("orders-0", tmp_path)
     (source / "00000000000000000005.log").write_bytes(b"not a batch")
 
@@ -121,7 +121,7 @@ def test_a_tail_of_zeros_loses_no_offset(tmp_path: Path) -> None:
     assert [(loss.first_offset, loss.end - loss.start) for loss in losses] == [(None, 4096)]
 
 
-def test_batches_that_come_twice_are_kept_once(tmp_path: Path) -> None:
+def test_duplicate_batches_are_kept_once(tmp_path: Path) -> None:
     source = copy_of("codec-none-0", tmp_path)
     (segment,) = source.glob("*.log")
     data = segment.read_bytes()
@@ -132,16 +132,14 @@ def test_batches_that_come_twice_are_kept_once(tmp_path: Path) -> None:
     assert [loss.reason for loss in losses] == [reason]
 
 
-def test_nothing_is_written_over(tmp_path: Path) -> None:
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "saved" / "tea-0").mkdir(parents=True)
     with pytest.raises(FileExistsError):
         salvage(BROKER / "tea-0", tmp_path / "saved")
 
 
 @pytest.mark.parametrize(("at", "bit"), [(5, 4), (13, 0)], ids=["offset", "epoch"])
-def test_a_bit_that_the_crc_does_not_cover_costs_one_batch(
-    at: int, bit: int, tmp_path: Path
-) -> None:
+def test_a_flipped_bit_outside_the_crc_loses_one_batch(at: int, bit: int, tmp_path: Path) -> None:
     source = copy_of("codec-none-0", tmp_path)
     (path,) = source.glob("*.log")
     flip(path, at, 1 << bit)
@@ -186,7 +184,7 @@ def test_a_segment_with_a_name_of_its_own_keeps_its_offsets(tmp_path: Path) -> N
     assert (tmp_path / "saved" / "00000000005000000000.log").read_bytes() == path.read_bytes()
 
 
-def test_what_compaction_broke_off_is_reported_as_left_out(tmp_path: Path) -> None:
+def test_an_unfinished_compaction_is_reported_as_left_out(tmp_path: Path) -> None:
     source = copy_of("tea-0", tmp_path)
     (source / f"{40:020}.log").rename(source / f"{40:020}.log.swap")
     _, losses = salvage(source, tmp_path / "saved")

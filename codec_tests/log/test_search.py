@@ -61,7 +61,7 @@ def test_spark_reads_the_root_of_a_volume(tmp_path: Path) -> None:
     assert labels(tmp_path) == ["tea-0"]
 
 
-def test_a_stream_sees_what_comes_below_the_root_of_a_volume(tmp_path: Path) -> None:
+def test_a_stream_finds_new_partitions_below_the_root_of_a_volume(tmp_path: Path) -> None:
     """The times of directories that are far below say whether anything came."""
     tea = tmp_path / "volume" / "kafka-log0" / "tea-0"
     write_segments(tea, [batch(0, 3)])
@@ -76,7 +76,7 @@ def test_a_stream_sees_what_comes_below_the_root_of_a_volume(tmp_path: Path) -> 
     assert dict(progress.latest(first, limited=False).next) == {("tea", 0): 4, ("tea", 1): 4}
 
 
-def test_data_directories_whose_names_look_like_partitions(tmp_path: Path) -> None:
+def test_data_directories_may_be_named_like_partitions(tmp_path: Path) -> None:
     """`kafka-logs-1` is no partition of a topic kafka-logs, nor is `data-0`."""
     for number in (0, 1):
         disk = tmp_path / f"data-{number}" / f"kafka-logs-{number}"
@@ -165,7 +165,7 @@ class Locked(LocalStorage):
         return super().entries(directory)
 
 
-def test_what_may_not_be_listed_is_reported_except_for_lost_and_found(tmp_path: Path) -> None:
+def test_unlistable_directories_are_reported_except_lost_and_found(tmp_path: Path) -> None:
     write_segments(tmp_path / "kafka-log0" / "tea-0", [batch(0, 1)])
     for name in ("lost+found", "kafka-log1"):
         (tmp_path / name).mkdir()
@@ -178,7 +178,7 @@ def test_what_may_not_be_listed_is_reported_except_for_lost_and_found(tmp_path: 
     assert len(found) == 1
 
 
-def test_what_is_below_a_data_directory_is_not_searched(tmp_path: Path) -> None:
+def test_directories_below_a_data_directory_are_not_searched(tmp_path: Path) -> None:
     write_segments(tmp_path / "tea-0", [batch(0, 1)])
     write_segments(tmp_path / "backup" / "old" / "tea-0", [batch(0, 1)])
     assert [one.directory for one in find_partitions([tmp_path])] == [tmp_path / "tea-0"]

@@ -82,14 +82,14 @@ def test_a_torn_tail_is_reported_and_what_comes_before_it_kept(cut: int) -> None
     assert (caught.value.file, caught.value.position) == ("0.log", STARTS[-1])
 
 
-def test_a_header_of_a_torn_batch_says_what_it_would_have_held() -> None:
+def test_the_header_of_a_torn_batch_names_its_offsets() -> None:
     (damage,) = damages(scanned(WHOLE[:-5]))
     assert damage.claimed is not None
     assert (damage.claimed.base_offset, damage.claimed.last_offset) == (50, 51)
 
 
 @pytest.mark.parametrize("at", [70, 61, 30, 21, 17])
-def test_a_flipped_byte_costs_its_own_batch_alone(at: int) -> None:
+def test_a_flipped_byte_loses_only_its_batch(at: int) -> None:
     data = bytearray(WHOLE)
     data[STARTS[2] + at] ^= 0xFF
     items = scanned(bytes(data))
@@ -99,7 +99,7 @@ def test_a_flipped_byte_costs_its_own_batch_alone(at: int) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 48, 49, 60, 1 << 20, (1 << 31) - 1, -1])
-def test_a_length_that_is_costs_its_own_batch_alone(length: int) -> None:
+def test_a_flipped_length_loses_only_its_batch(length: int) -> None:
     at = STARTS[2] + 8
     data = WHOLE[:at] + length.to_bytes(4, signed=True) + WHOLE[at + 4 :]
     items = scanned(data)
@@ -108,7 +108,7 @@ def test_a_length_that_is_costs_its_own_batch_alone(length: int) -> None:
 
 
 @pytest.mark.parametrize("magic", [0, 1, 3, 127, 255])
-def test_a_wrong_magic_costs_its_own_batch_alone(magic: int) -> None:
+def test_a_wrong_magic_loses_only_its_batch(magic: int) -> None:
     at = STARTS[2] + 16
     items = scanned(WHOLE[:at] + bytes([magic]) + WHOLE[at + 1 :])
     assert offsets(items) == [10, 20, 40, 50]
@@ -123,7 +123,7 @@ def test_zeros_at_the_end_are_reported_from_damage() -> None:
     assert [item.kind for item in damages(scanned(bytes(3_000_000)))] == [DamageKind.ZEROS]
 
 
-def test_zeroed_bytes_within_cost_what_they_cover() -> None:
+def test_zeroed_bytes_lose_the_batches_that_they_cover() -> None:
     data = WHOLE[: STARTS[1] + 5] + bytes(STARTS[3] - STARTS[1] - 5) + WHOLE[STARTS[3] :]
     items = scanned(data)
     assert offsets(items) == [10, 40, 50]
@@ -131,13 +131,13 @@ def test_zeroed_bytes_within_cost_what_they_cover() -> None:
 
 
 @pytest.mark.parametrize("junk", [b"x", b"\0", bytes(range(256)) * 40, WHOLE[30:90]])
-def test_bytes_put_in_between_cost_nothing_else(junk: bytes) -> None:
+def test_inserted_bytes_lose_no_batch(junk: bytes) -> None:
     items = scanned(WHOLE[: STARTS[2]] + junk + WHOLE[STARTS[2] :])
     assert offsets(items) == [10, 20, 30, 40, 50]
     assert [found.size for found in damages(items)] == [len(junk)]
 
 
-def test_bytes_that_are_gone_cost_their_batches() -> None:
+def test_deleted_bytes_lose_their_batches() -> None:
     items = scanned(WHOLE[: STARTS[1] + 9] + WHOLE[STARTS[2] + 9 :])
     assert offsets(items)[0] == 10
     assert offsets(items)[-2:] == [40, 50]
@@ -171,26 +171,26 @@ def test_a_batch_between_two_damages_is_found() -> None:
     assert offsets(scanned(bytes(data))) == [10, 30, 50]
 
 
-def test_a_torn_start_before_zeros_is_no_long_search() -> None:
+def test_a_torn_start_before_zeros_is_searched_quickly() -> None:
     start = time.process_time()
     items = scanned(b"\x01" + bytes(20 << 20) + b"\x01")
     assert all(isinstance(item, Damage) for item in items)
     assert time.process_time() - start < 10
 
 
-def test_offsets_that_go_back_are_no_reason_to_stop() -> None:
+def test_descending_offsets_do_not_end_the_scan() -> None:
     """Whether they may is for fsck to say; the bytes are those of batches."""
     assert offsets(scanned(batch(50) + batch(10))) == [50, 10]
 
 
-def test_a_header_scan_passes_over_payloads_that_are_damaged() -> None:
+def test_a_header_scan_skips_damaged_payloads() -> None:
     data = bytearray(WHOLE)
     data[STARTS[2] + HEADER.size] ^= 1
     items = list(scan_headers(BytesSource(bytes(data))))
     assert all(isinstance(item, BatchHeader) for item in items)
 
 
-def test_large_batches_cross_the_windows() -> None:
+def test_large_batches_are_read_across_windows() -> None:
     data = batch(0, bytes(3_000_000), count=1) + batch(5) + batch(10, bytes(70_000), count=1)
     assert offsets(scanned(data)) == [0, 5, 10]
 
@@ -230,7 +230,7 @@ def test_a_length_of_gigabytes_reserves_no_memory() -> None:
     assert most < 16 << 20
 
 
-def test_false_starts_without_end_are_given_up() -> None:
+def test_endless_false_starts_are_given_up() -> None:
     """Every byte looks like a header of a large batch: the work must not be the square."""
     header = HEADER.pack(1 << 40, 1 << 20, 0, 2, 0, 0, 0, 0, 0, -1, -1, -1, 1)
     data = header * 60_000

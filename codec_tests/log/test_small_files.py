@@ -129,7 +129,7 @@ def test_entries_cross_the_pieces_that_are_read_immediately() -> None:
 
 
 @pytest.mark.parametrize("text", ["cluster.id=\nversion=0\n", "cluster.id= \nversion=0\n"])
-def test_an_empty_cluster_id_is_none(text: str, tmp_path: Path) -> None:
+def test_an_empty_cluster_id_is_missing(text: str, tmp_path: Path) -> None:
     assert decode_meta_properties(text.encode()) == MetaProperties(0, None, None, None)
     (tmp_path / "meta.properties").write_text(text)
     result = run("log", "fsck", "-o", "table", tmp_path)
@@ -143,7 +143,7 @@ def test_a_quorum_state_with_two_leaders_is_refused() -> None:
         decode_quorum_state(twice)
 
 
-def test_the_controllers_quorum_state() -> None:
+def test_the_controllers_quorum_state_is_parsed() -> None:
     data = (CONTROLLER / "__cluster_metadata-0" / "quorum-state").read_bytes()
     state = decode_quorum_state(data)
     assert (state.version, state.message.leader_id, state.message.leader_epoch) == (1, 1, 1)
@@ -198,12 +198,12 @@ def test_errors_of_checkpoints_have_the_byte_where_the_line_starts() -> None:
     assert (caught.value.file, caught.value.position) == ("here", len(b"0\n2\ntea 0 1\n"))
 
 
-def test_checkpoints_are_what_they_say() -> None:
+def test_checkpoints_are_parsed() -> None:
     assert decode_offset_checkpoint(b"0\n1\na.b-c 3 17\n") == {TopicPartition("a.b-c", 3): 17}
     assert decode_leader_epochs(b"0\n2\n1 0\n5 70\n") == [EpochEntry(1, 0), EpochEntry(5, 70)]
 
 
-def test_java_properties_in_all_their_forms() -> None:
+def test_java_properties_are_parsed_in_every_form() -> None:
     text = (
         "# comment\n! too\n\nplain=a\n key : b c \nspaced d\nempty\nescaped\\:key=\\u0041\\t\\=\n"
     )

@@ -79,7 +79,9 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
 
 
 @pytest.mark.parametrize("command", ["dump", "scan", "fsck"])
-def test_it_is_a_finding_and_the_rest_is_read(command: str, kind: tuple[Path, str]) -> None:
+def test_a_special_file_is_a_finding_and_the_rest_is_read(
+    command: str, kind: tuple[Path, str]
+) -> None:
     data, reason = kind
     done = run("log", command, data, "-o", "json")
     assert done.exit_code == 1, done.output
@@ -102,14 +104,16 @@ def test_salvage_says_what_it_left_out(kind: tuple[Path, str], tmp_path: Path) -
 @pytest.mark.parametrize(
     "command", [("metadata", "show"), ("metadata", "history"), ("groups", "show")]
 )
-def test_metadata_and_groups_report_it(command: tuple[str, str], kind: tuple[Path, str]) -> None:
+def test_metadata_and_groups_report_a_special_file(
+    command: tuple[str, str], kind: tuple[Path, str]
+) -> None:
     data, reason = kind
     done = run(*command, data)
     assert done.exit_code in (1, 2), done.output
     assert reason in done.output
 
 
-def test_named_itself_it_is_refused(kind: tuple[Path, str]) -> None:
+def test_a_named_special_file_is_refused(kind: tuple[Path, str]) -> None:
     data, _ = kind
     path = data / "tea-0" / NAME
     if path.is_dir():
@@ -123,7 +127,7 @@ def test_named_itself_it_is_refused(kind: tuple[Path, str]) -> None:
         FileSource(path)
 
 
-def test_what_is_exchanged_after_it_was_found_does_not_hang(tmp_path: Path) -> None:
+def test_a_file_replaced_by_a_fifo_does_not_hang(tmp_path: Path) -> None:
     write_segments(tmp_path / "tea-0", [batch(0, 5)])
     (file,) = [one for one in find_files([tmp_path]) if one.path.suffix == ".log"]
     file.path.unlink()
@@ -132,7 +136,7 @@ def test_what_is_exchanged_after_it_was_found_does_not_hang(tmp_path: Path) -> N
         file.open()
 
 
-def test_without_a_report_it_is_an_error(kind: tuple[Path, str]) -> None:
+def test_without_a_report_a_special_file_is_an_error(kind: tuple[Path, str]) -> None:
     data, reason = kind
     with pytest.raises(CorruptBatch, match=reason):
         find_partitions([data])
@@ -141,7 +145,9 @@ def test_without_a_report_it_is_an_error(kind: tuple[Path, str]) -> None:
     assert len(found) == 3
 
 
-def test_spark_goes_by_the_mode(kind: tuple[Path, str], caplog: pytest.LogCaptureFixture) -> None:
+def test_spark_handles_a_special_file_by_the_mode(
+    kind: tuple[Path, str], caplog: pytest.LogCaptureFixture
+) -> None:
     data, reason = kind
     with pytest.raises(KraftwireError, match=reason):
         plan(options_of(data, topics="tea"))
@@ -151,7 +157,7 @@ def test_spark_goes_by_the_mode(kind: tuple[Path, str], caplog: pytest.LogCaptur
         assert reason in caplog.text
 
 
-def test_names_that_are_not_kafkas_do_not_matter(tmp_path: Path) -> None:
+def test_special_files_with_other_names_are_ignored(tmp_path: Path) -> None:
     write_segments(tmp_path / "tea-0", [batch(0, 5)])
     for number, make in enumerate(SPECIAL):
         make(tmp_path / f"other{number}")
@@ -161,14 +167,14 @@ def test_names_that_are_not_kafkas_do_not_matter(tmp_path: Path) -> None:
     assert run("log", "fsck", tmp_path).exit_code == 0
 
 
-def test_what_is_listed_says_why_it_cannot_be_read(tmp_path: Path) -> None:
+def test_a_listed_special_file_has_the_reason(tmp_path: Path) -> None:
     for make in SPECIAL:
         reason = make(tmp_path / make.__name__)
         (entry,) = [one for one in LOCAL.entries(tmp_path) if one.name == make.__name__]
         assert entry.is_directory or reason in entry.problem
 
 
-def test_a_fifo_that_is_all_there_is_is_a_finding(tmp_path: Path) -> None:
+def test_a_fifo_alone_is_a_finding(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / f"{0:020}.log")
     for command in ("fsck", "dump", "scan"):
         done = run("log", command, tmp_path)
@@ -179,7 +185,7 @@ def test_a_fifo_that_is_all_there_is_is_a_finding(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [("explain", "--batch"), ("decode", "--request"), ("encode",)]
 )
-def test_a_device_without_an_end_is_not_read_to_it(
+def test_an_endless_device_is_read_up_to_a_limit(
     arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kraftwire.cli.messages.input_bytes.MAX_INPUT", 1 << 20)

@@ -102,13 +102,13 @@ def test_a_storage_has_the_files_and_the_bytes_of_the_disk(directory: Path) -> N
                 ]
 
 
-def test_a_named_file_of_a_storage_is_asked_for_its_first_offset() -> None:
+def test_the_base_offset_of_a_named_file_is_read_from_it() -> None:
     there = Shelf({"bucket/tea-0/copy.log": segment(7)})
     (file,) = find_files([Path("bucket/tea-0/copy.log")], there)
     assert (file.base_offset, file.partition) == (7, PartitionName("tea", 0))
 
 
-def test_this_machine(tmp_path: Path) -> None:
+def test_the_local_storage_lists_and_opens_files(tmp_path: Path) -> None:
     (tmp_path / "some").mkdir()
     (tmp_path / "file").write_bytes(b"12345")
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
@@ -137,7 +137,7 @@ def test_this_machine(tmp_path: Path) -> None:
         LOCAL.is_directory(tmp_path / "gone")
 
 
-def test_there_is_one_of_this_machine() -> None:
+def test_the_local_storage_is_a_singleton() -> None:
     file, *_ = find_files([BROKER / "tea-0"])
     assert pickle.loads(pickle.dumps(file)) == copy.deepcopy(file) == file
     assert pickle.loads(pickle.dumps(file)).storage is LOCAL
@@ -146,7 +146,7 @@ def test_there_is_one_of_this_machine() -> None:
 # -- what a pattern has found ----------------------------------------------------------------------
 
 
-def test_a_matched_directory_may_have_nothing_and_stays_on_its_way_out() -> None:
+def test_a_matched_directory_may_be_empty_or_marked_for_deletion() -> None:
     name = "00000000000000000000.log"
     there = Shelf(
         {
@@ -167,7 +167,7 @@ def test_a_matched_directory_may_have_nothing_and_stays_on_its_way_out() -> None
     assert (named.name, len(named.segments)) == (PartitionName("tea", 0), 1)
 
 
-def test_segments_stand_alone_where_nothing_says_that_they_belong_together(tmp_path: Path) -> None:
+def test_segments_without_a_partition_name_stand_alone(tmp_path: Path) -> None:
     """Two partitions' copies in a directory: neither says where the other ends."""
     for name, offset in (("a.log", 0), ("b.log", 0), ("c.log", 5)):
         (tmp_path / name).write_bytes(segment(offset, 9))
@@ -177,7 +177,7 @@ def test_segments_stand_alone_where_nothing_says_that_they_belong_together(tmp_p
     assert [one.label for one in found] == [str(path) for path in paths]
 
 
-def test_copies_that_tell_their_offset_or_their_partition_are_in_order(tmp_path: Path) -> None:
+def test_copies_with_a_known_offset_or_partition_are_in_order(tmp_path: Path) -> None:
     names = [f"{offset:020}-Qk5h.log" for offset in (0, 40, 80)]
     for directory, files in (("tiered", names), ("tea-0", ["x.log", "z.log", "y.log"])):
         (tmp_path / directory).mkdir()

@@ -66,7 +66,7 @@ def test_a_data_directory_has_the_same_records_as_its_segments(spark: SparkSessi
 
 
 @spark_group
-def test_a_schema_of_the_users_is_all_that_is_read(spark: SparkSession) -> None:
+def test_only_the_columns_of_a_given_schema_are_read(spark: SparkSession) -> None:
     reader = spark.read.format("kraftwire").schema("offset bigint, topic string")
     frame = reader.load(str(BROKER / "tea-0"))
     assert frame.columns == ["offset", "topic"]
@@ -74,7 +74,7 @@ def test_a_schema_of_the_users_is_all_that_is_read(spark: SparkSession) -> None:
 
 
 @spark_group
-def test_metadata_as_typed_columns(spark: SparkSession) -> None:
+def test_metadata_records_have_typed_columns(spark: SparkSession) -> None:
     frame = spark.read.format("kraftwire").option("decode", "metadata").load(str(CONTROLLER))
     topics = frame.where("type = 'TopicRecord'").select("TopicRecord.name").collect()
     assert "tea" in {row.name for row in topics}
@@ -103,7 +103,7 @@ def strange(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / "tea-0"
 
 
-def test_keys_values_and_headers(strange: Path) -> None:
+def test_keys_values_and_headers_equal_those_of_the_records(strange: Path) -> None:
     rows = read_rows(strange, includeHeaders=True, columns=["offset", "key", "value", "headers"])
     assert [(row["offset"], row["key"], row["value"]) for row in rows] == [
         (one.offset, one.key, one.value) for one in RECORDS
@@ -123,7 +123,7 @@ def test_keys_values_and_headers(strange: Path) -> None:
     ]
 
 
-def test_timestamps_that_spark_does_not_hold_are_null(strange: Path) -> None:
+def test_timestamps_beyond_sparks_range_are_null(strange: Path) -> None:
     table = read_table(strange, columns=["timestamp"])
     assert table["timestamp"].cast(pa.int64()).to_pylist() == [
         0,
@@ -136,7 +136,7 @@ def test_timestamps_that_spark_does_not_hold_are_null(strange: Path) -> None:
     ]
 
 
-def test_the_headers_of_batches_as_columns(tmp_path: Path) -> None:
+def test_include_batch_adds_the_fields_of_batch_headers(tmp_path: Path) -> None:
     plain = BatchSettings(partition_leader_epoch=3, codec=Compression.ZSTD)
     idempotent = BatchSettings(producer_id=9, producer_epoch=2, base_sequence=2**31 - 2)
     batches = [
@@ -162,7 +162,7 @@ def test_the_headers_of_batches_as_columns(tmp_path: Path) -> None:
     assert [row["batchPosition"] for row in rows] == [starts[at] for at in (0, 0, 1, 1, 1, 2)]
 
 
-def test_the_headers_of_stored_batches_as_columns() -> None:
+def test_include_batch_shows_the_headers_of_stored_batches() -> None:
     rows = read_rows(BROKER, includeBatch=True, includeControl=True)
     expected = []
     for partition in find_partitions([BROKER]):
@@ -189,7 +189,7 @@ def test_the_headers_of_stored_batches_as_columns() -> None:
     assert any(row["isControl"] for row in expected)
 
 
-def test_messages_of_old_formats(tmp_path: Path) -> None:
+def test_messages_of_old_formats_are_read(tmp_path: Path) -> None:
     (path,) = write_segments(tmp_path / "tea-0", [encode_batch(RECORDS[:1])])
     path.write_bytes(message(0, b"old", magic=0) + message(1, None, time=5, attributes=8))
     rows = read_rows(path, includeHeaders=True)
@@ -215,7 +215,7 @@ def plain_row(row: Row) -> dict[str, Any]:
 
 
 @spark_group
-def test_strange_records_in_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_unusual_records_are_read_in_spark(spark: SparkSession, tmp_path: Path) -> None:
     write_segments(tmp_path / "tea-0", [encode_batch(RECORDS[:3] + RECORDS[4:])])
     options = {"includeHeaders": "true", "includeBatch": "true"}
     frame = spark.read.format("kraftwire").options(**options).load(str(tmp_path))

@@ -37,7 +37,7 @@ def test_a_compacted_segment_is_an_error(tmp_path: Path, options: dict[str, Any]
     assert str(path) in str(found.value)
 
 
-def test_batches_that_moved_below_a_split_are_an_error(tmp_path: Path) -> None:
+def test_batches_that_moved_after_planning_are_an_error(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2, 2, 2, size=100)
     reading, tasks = planned(tmp_path, columns=["offset"], startingOffsets=2)
@@ -64,7 +64,7 @@ def test_a_segment_marked_for_deletion_is_still_read(tmp_path: Path) -> None:
     assert table_of(reading, tasks).column("offset").to_pylist() == list(range(10))
 
 
-def test_what_is_appended_since_is_not_read(tmp_path: Path) -> None:
+def test_records_appended_after_planning_are_not_read(tmp_path: Path) -> None:
     log = rolled(tmp_path)
     reading, tasks = planned(tmp_path, columns=["offset"])
     log.append(3)
@@ -73,7 +73,7 @@ def test_what_is_appended_since_is_not_read(tmp_path: Path) -> None:
     assert table_of(reading, tasks).column("offset").to_pylist() == list(range(10))
 
 
-def test_a_log_that_was_cut_is_an_error(tmp_path: Path) -> None:
+def test_a_truncated_log_is_an_error(tmp_path: Path) -> None:
     log = rolled(tmp_path)
     reading, tasks = planned(tmp_path, columns=["offset"])
     log.cut(10)

@@ -140,7 +140,7 @@ def damaged(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_what_damage_took_is_counted_and_the_rest_is_written(
+def test_offsets_lost_to_damage_are_counted_and_the_rest_is_written(
     spark: SparkSession, tmp_path: Path, damaged: Path, writer: str
 ) -> None:
     out = tmp_path / "out"
@@ -170,7 +170,9 @@ def test_offsets_are_lost_up_to_the_next_segment(
     assert [one.position for one in counts.corrupt] == [STARTS[2]]
 
 
-def test_damage_can_be_rows_or_the_end(spark: SparkSession, tmp_path: Path, damaged: Path) -> None:
+def test_damage_becomes_rows_or_ends_the_export_by_mode(
+    spark: SparkSession, tmp_path: Path, damaged: Path
+) -> None:
     rows = request_of(damaged, tmp_path / "rows", mode="PERMISSIVE")
     (counts,) = exported(spark, rows)
     frame = spark.read.parquet(str(tmp_path / "rows")).where("_corrupt_record is not null")
@@ -182,7 +184,7 @@ def test_damage_can_be_rows_or_the_end(spark: SparkSession, tmp_path: Path, dama
         exported(spark, request_of(damaged, tmp_path / "none", mode="FAILFAST"))
 
 
-def test_a_failure_of_sparks_is_one_line(
+def test_a_spark_failure_is_reported_in_one_line(
     spark: SparkSession, tmp_path: Path, damaged: Path
 ) -> None:
     with pytest.raises(PySparkException) as caught:
@@ -193,7 +195,7 @@ def test_a_failure_of_sparks_is_one_line(
     assert "\n" not in reason
 
 
-def test_a_record_that_cannot_be_decoded_is_told_with_its_offset(
+def test_an_undecodable_record_is_reported_with_its_offset(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     records = [Record(at, 1_700_000_000_000, None, b"\x01\x7f", ()) for at in range(3)]
@@ -221,7 +223,9 @@ def test_an_export_of_empty_segments_says_so(
 # -- going on ---------------------------------------------------------------------------------
 
 
-def test_a_killed_export_goes_on_and_ends_up_the_same(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_resumed_export_equals_one_that_was_never_killed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     data = tmp_path / "data"
     write_segments(data / "many-0", [batch(at, 20) for at in range(0, 3000, 20)], interval=1)
     out, whole = tmp_path / "out", tmp_path / "whole"
@@ -243,7 +247,7 @@ def test_a_killed_export_goes_on_and_ends_up_the_same(spark: SparkSession, tmp_p
     assert counts[0].records == 3000
 
 
-def test_a_group_that_was_cut_off_is_written_anew(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_interrupted_group_is_written_again(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "out"
     request = replace(request_of(BROKER, out, "spark", topics="tea,orders,clocked"), group_bytes=1)
     counts = exported(spark, request)
@@ -303,7 +307,7 @@ def test_a_directory_with_other_files_is_left_alone(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_file_system_options_are_not_kept(tmp_path: Path) -> None:
+def test_file_system_options_are_not_stored(tmp_path: Path) -> None:
     prepare(request_of(BROKER, tmp_path, **{"fs.secret_key": "hidden"}))
     assert "hidden" not in (tmp_path / "_kraftwire" / "export.json").read_text()
 
@@ -319,7 +323,7 @@ def write_pieces(path: Path, out: Path, **options: str) -> list[pq.FileMetaData]
     return [pq.read_metadata(out / one.name) for one in written if one.size is not None]
 
 
-def test_offsets_and_timestamps_can_be_pruned_by(tmp_path: Path) -> None:
+def test_offsets_and_timestamps_have_statistics(tmp_path: Path) -> None:
     (metadata,) = write_pieces(segment_of("clocked"), tmp_path)
     columns = [metadata.row_group(0).column(at) for at in range(metadata.num_columns)]
     bounds = {
@@ -357,7 +361,7 @@ def test_copies_of_a_segment_have_files_of_their_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 5000, 1 << 30])
-def test_groups_have_whole_partitions_and_each_piece_once(size: int) -> None:
+def test_groups_have_whole_partitions_and_each_part_once(size: int) -> None:
     options = {"paths": f'["{BROKER}"]'}
     parts = plan_export(parse_options(options)).parts
     groups = plan_groups(parts, options, size)
@@ -374,7 +378,7 @@ def test_groups_have_whole_partitions_and_each_piece_once(size: int) -> None:
 # -- the script -------------------------------------------------------------------------------
 
 
-def test_a_format_that_is_no_file_is_written_once(spark: SparkSession) -> None:
+def test_a_format_without_files_is_appended_to_once(spark: SparkSession) -> None:
     request = replace(request_of(BROKER / "tea-0", None, "spark"), format="noop")
     (counts,) = exported(spark, request)
     assert (counts.records, counts.first_offset, counts.last_offset) == (200, 0, 199)
@@ -390,7 +394,7 @@ def test_a_format_that_is_no_file_is_written_once(spark: SparkSession) -> None:
         ({"write_options": {"a": "b"}}, "--write-option needs"),
     ],
 )
-def test_what_does_not_go_together_is_refused(
+def test_contradictory_options_are_refused(
     tmp_path: Path, change: dict[str, object], said: str
 ) -> None:
     request = replace(request_of(BROKER, tmp_path / "out"), **change)  # type: ignore[arg-type]
@@ -423,7 +427,7 @@ def test_the_script_reports_damage_in_json_lines(tmp_path: Path, damaged: Path) 
         (["{script}", "--out", "{tmp}/o"], 2, "segments end with .log"),
     ],
 )
-def test_the_script_says_what_is_wrong(
+def test_the_script_reports_errors_without_a_traceback(
     tmp_path: Path, arguments: list[str], code: int, said: str
 ) -> None:
     places = {"tmp": tmp_path, "data": BROKER, "script": __file__}

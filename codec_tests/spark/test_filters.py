@@ -115,7 +115,7 @@ ROWS = TABLE.to_pylist()
 
 @settings(max_examples=400)
 @given(st.lists(filters_on(TYPES), max_size=3))
-def test_filters_keep_what_they_are_true_for(some: list[PushedFilter]) -> None:
+def test_filters_keep_the_rows_for_which_they_are_true(some: list[PushedFilter]) -> None:
     assert all(can_apply(one, TABLE.schema) for one in some)
     assert PushedFilters(tuple(some)).apply(TABLE).to_pylist() == kept(ROWS, some)
 
@@ -149,11 +149,11 @@ SCHEMA = pa.schema([*(pa.field(*item) for item in TYPES.items()), pa.field("key"
         PushedFilter("GreaterThan", "timestamp", "2026-03-01"),
     ],
 )
-def test_what_cannot_be_applied_exactly_goes_back(one: PushedFilter) -> None:
+def test_inexact_filters_are_returned_to_spark(one: PushedFilter) -> None:
     assert not can_apply(one, SCHEMA)
 
 
-def test_filters_as_spark_writes_them() -> None:
+def test_spark_filters_are_parsed() -> None:
     offset = ("offset",)
     for made, expected in [
         (datasource.EqualTo(offset, 3), PushedFilter("EqualTo", "offset", 3)),
@@ -194,7 +194,7 @@ def filters_of_rows(draw: st.DrawFn) -> PushedFilter:
 
 
 @given(st.lists(filters_of_rows(), min_size=1, max_size=4))
-def test_a_filtered_read_is_a_read_that_is_filtered(filters: list[PushedFilter]) -> None:
+def test_filtered_reads_equal_filtering_all_rows(filters: list[PushedFilter]) -> None:
     found = read_rows(*READ, includeBatch=True, includeControl=True, filters=filters)
     assert found == kept(EVERYTHING, filters)
 
@@ -245,7 +245,7 @@ def test_filters_narrow_what_is_planned(
     assert sum(map(len, tasks)) == splits
 
 
-def test_options_and_filters_hold_both(data: Path) -> None:
+def test_options_and_filters_both_apply(data: Path) -> None:
     filters = [
         PushedFilter("GreaterThan", "offset", 4),
         PushedFilter("In", "topic", ("tea", "milk")),
@@ -259,7 +259,7 @@ def test_options_and_filters_hold_both(data: Path) -> None:
     ]
 
 
-def test_rows_of_damage_are_filtered_as_spark_would(tmp_path: Path) -> None:
+def test_rows_about_damage_are_filtered_as_in_spark(tmp_path: Path) -> None:
     (path,) = write_segments(tmp_path / "tea-0", [batch(0, 3), batch(3, 3)])
     damaged = bytearray(path.read_bytes())
     damaged[-1] ^= 1
@@ -343,7 +343,7 @@ def test_queries_have_the_same_rows_with_and_without_pushdown(
 
 @spark_group
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York"])
-def test_times_are_those_of_the_session(spark: SparkSession, zone: str) -> None:
+def test_times_use_the_time_zone_of_the_session(spark: SparkSession, zone: str) -> None:
     times = sorted({row["timestamp"] for row in EVERYTHING})
     middle = times[len(times) // 2]
     before = spark.conf.get("spark.sql.session.timeZone")

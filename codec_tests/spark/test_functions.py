@@ -34,7 +34,7 @@ def frames(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(captured_pairs(), "request binary, response binary").cache()
 
 
-def test_requests_are_what_the_codecs_say(frames: DataFrame) -> None:
+def test_requests_are_decoded_as_by_the_codecs(frames: DataFrame) -> None:
     rows = frames.select("request", decode_rpc("request").alias("rpc")).collect()
     assert len(rows) > 100
     for request, rpc in rows:
@@ -45,7 +45,7 @@ def test_requests_are_what_the_codecs_say(frames: DataFrame) -> None:
         assert json.loads(rpc.message) == message.to_json(rpc.version, style="java")
 
 
-def test_responses_are_read_by_the_requests_beside_them(frames: DataFrame) -> None:
+def test_responses_are_decoded_with_their_requests(frames: DataFrame) -> None:
     rows = frames.select("*", decode_rpc("request", "response").alias("rpc")).collect()
     for request, response, rpc in rows:
         header, _ = registry.decode_request_header(bytes(request))
@@ -64,7 +64,7 @@ def test_a_named_message_is_a_struct_and_others_are_null(frames: DataFrame) -> N
     assert all(row.message is None for row in rows if row.name != "MetadataResponse")
 
 
-def test_what_cannot_be_read_says_why() -> None:
+def test_an_unreadable_frame_has_an_error() -> None:
     requests = pa.array([b"", b"\x7f\xff\x00\x00", None, captured_pairs()[0][0][:-1]])
     rows = frame_structs(requests, None, None).to_pylist()
     assert [row["message"] for row in rows] == [None] * 4
@@ -82,7 +82,7 @@ def test_every_message_has_a_type_that_spark_and_arrow_agree_on(name: str) -> No
     assert from_arrow_type(to_arrow_type(found, timezone="UTC")) == found
 
 
-def test_types_of_messages_are_sparks() -> None:
+def test_schema_of_returns_spark_types() -> None:
     assert schema_of("TopicRecord").simpleString() == "struct<name:string,topic_id:string>"
     assert schema_of(ApiVersionsRequest) == schema_of("ApiVersionsRequest")
     assert schema_of("BrokerRegistrationRequest")["listeners"].dataType.simpleString() == (

@@ -109,7 +109,7 @@ def check(spark: SparkSession, path: Path) -> None:
     )
 
 
-def test_groups_of_a_kafka(spark: SparkSession) -> None:
+def test_the_groups_of_a_real_kafka_equal_the_replay(spark: SparkSession) -> None:
     check(spark, BROKER)
 
 
@@ -127,7 +127,9 @@ def log_with_transactions() -> Log:
     return log
 
 
-def test_transactions_and_deletions(spark: SparkSession, tmp_path: Path) -> None:
+def test_transactional_commits_and_deletions_equal_the_replay(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     log = log_with_transactions()
     log.write(tmp_path / "__consumer_offsets-0")
     check(spark, tmp_path)
@@ -136,7 +138,7 @@ def test_transactions_and_deletions(spark: SparkSession, tmp_path: Path) -> None
     assert [row.deleted for row in latest_of(spark, tmp_path)] == [False, False, True]
 
 
-def test_what_is_behind_an_open_transaction_is_told(
+def test_an_open_transaction_ends_a_partition_with_a_note(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = Log()
@@ -163,21 +165,19 @@ def test_a_damaged_batch_is_counted(spark: SparkSession, tmp_path: Path) -> None
         assert [row.committedOffset for row in found.history.collect()] == [0, 1]
 
 
-def test_what_has_no_offsets_is_refused(tmp_path: Path) -> None:
+def test_a_path_without_offsets_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KraftwireError, match="no segment of __consumer_offsets"):
         find_log((str(BROKER / "tea-0"),), {})
 
 
-def test_the_script_writes(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_script_writes_a_table(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run_script("group_offsets", BROKER, "--latest", "--out", out)
     assert done.returncode == 0, done.stderr
     assert spark.read.parquet(str(out)).collect() == latest_of(spark, BROKER)
 
 
-def test_a_table_is_not_written_over_another_unless_asked(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_an_existing_table_is_replaced_only_on_request(spark: SparkSession, tmp_path: Path) -> None:
     frame, out = spark.range(3), str(tmp_path / "out")
     write_table(frame, out, "parquet")
     with pytest.raises(AnalysisException) as caught:
@@ -197,7 +197,7 @@ def test_a_table_is_not_written_over_another_unless_asked(
         (["{script}"], 2, "segments end with .log"),
     ],
 )
-def test_the_script_says_what_is_wrong(
+def test_the_script_reports_errors_without_a_traceback(
     tmp_path: Path, arguments: list[str], code: int, said: str
 ) -> None:
     places = {"tmp": tmp_path, "script": __file__}

@@ -41,7 +41,7 @@ def selected(directory: Path, start: int | None = None, stop: int | None = None)
 
 @pytest.mark.parametrize("name", TOPICS)
 @pytest.mark.parametrize("size", [1, 300, 1 << 20])
-def test_the_same_as_the_command_line(name: str, size: int) -> None:
+def test_a_committed_read_equals_that_of_the_command_line(name: str, size: int) -> None:
     directory = BROKER / name
     found = offsets_of(directory, maxSplitBytes=size, **COMMITTED)
     assert found == selected(directory)
@@ -50,7 +50,7 @@ def test_the_same_as_the_command_line(name: str, size: int) -> None:
     assert (len(found) < len(everything)) == (name in ("orders-0", "__consumer_offsets-0"))
 
 
-def test_ranges_of_what_is_committed() -> None:
+def test_committed_reads_of_offset_ranges_are_exact() -> None:
     directory = BROKER / "orders-0"
     for start in range(0, 80, 7):
         for stop in range(start + 1, 90, 13):
@@ -58,14 +58,14 @@ def test_ranges_of_what_is_committed() -> None:
             assert found == selected(directory, start, stop)
 
 
-def test_a_part_of_a_partition_knows_what_lies_in_it_alone() -> None:
+def test_a_single_segment_knows_only_its_own_markers() -> None:
     """Of a segment that is named alone, only its own markers are known."""
     for path in sorted((BROKER / "orders-0").glob("*.log")):
         found = set(offsets_of(path, **COMMITTED))
         assert found <= set(offsets_of(path))
 
 
-def test_markers_are_rows_only_where_all_is_read() -> None:
+def test_markers_are_rows_only_in_uncommitted_reads() -> None:
     directory = BROKER / "orders-0"
     markers = set(offsets_of(directory, includeControl=True)) - set(offsets_of(directory))
     assert markers
@@ -125,7 +125,7 @@ def test_zeros_at_the_end_hide_no_marker(tmp_path: Path) -> None:
         offsets_of(directory, **COMMITTED)
 
 
-def test_notes_of_a_broker_that_are_gone_change_nothing(tmp_path: Path) -> None:
+def test_missing_transaction_indexes_change_nothing(tmp_path: Path) -> None:
     directory = tmp_path / "orders-0"
     shutil.copytree(BROKER / "orders-0", directory)
     expected = offsets_of(directory, **COMMITTED)
@@ -136,7 +136,7 @@ def test_notes_of_a_broker_that_are_gone_change_nothing(tmp_path: Path) -> None:
 
 
 @spark_group
-def test_what_spark_sees(spark: SparkSession) -> None:
+def test_spark_reads_only_committed_records(spark: SparkSession) -> None:
     for name in ("orders-0", "__consumer_offsets-0"):
         reader = spark.read.format("kraftwire").options(**COMMITTED, maxSplitBytes="200")
         frame = reader.load(str(BROKER / name)).select("offset")

@@ -61,15 +61,15 @@ def with_path(*homes: Path, **variables: Path) -> dict[str, str]:
         ("", 0),
     ],
 )
-def test_versions(text: str, version: int) -> None:
+def test_versions_are_parsed(text: str, version: int) -> None:
     assert parse_version(text) == version
 
 
-def test_no_jvm_is_started_where_a_file_says_the_version(tmp_path: Path) -> None:
+def test_no_jvm_is_started_if_a_file_shows_the_version(tmp_path: Path) -> None:
     assert feature_version(fake_java(tmp_path / "java", ENOUGH) / "bin" / "java") == 17
 
 
-def test_a_java_without_that_file_is_asked(tmp_path: Path) -> None:
+def test_a_java_without_a_release_file_is_run(tmp_path: Path) -> None:
     script = 'echo "openjdk version \\"21.0.1\\"" >&2'
     assert feature_version(program(tmp_path / "a" / "bin" / "java", script)) == 21
     assert feature_version(program(tmp_path / "b" / "bin" / "java", f"{script}; exit 1")) == 0
@@ -77,7 +77,7 @@ def test_a_java_without_that_file_is_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("variable", ["JAVA_HOME", "PATH"])
-def test_where_there_is_a_java_nothing_is_made(tmp_path: Path, variable: str) -> None:
+def test_a_suitable_java_is_left_alone(tmp_path: Path, variable: str) -> None:
     java = fake_java(tmp_path / "java-17", ENOUGH)
     variables = with_path(java) if variable == "PATH" else with_path(JAVA_HOME=java)
     environment = tmp_path / "environment"
@@ -85,11 +85,11 @@ def test_where_there_is_a_java_nothing_is_made(tmp_path: Path, variable: str) ->
     assert not environment.exists()
 
 
-def test_the_java_of_these_tests_is_enough(tmp_path: Path) -> None:
+def test_the_java_of_these_tests_is_suitable(tmp_path: Path) -> None:
     assert provide(tmp_path, {**os.environ, **spark_environment()}) is None
 
 
-def test_an_old_java_home_gives_way_to_the_java_of_path(tmp_path: Path) -> None:
+def test_the_java_of_path_replaces_an_old_java_home(tmp_path: Path) -> None:
     enough = fake_java(tmp_path / "java-17", ENOUGH)
     variables = with_path(enough, JAVA_HOME=fake_java(tmp_path / "java-11", OLD))
     done = provide(tmp_path, variables)
@@ -99,7 +99,7 @@ def test_an_old_java_home_gives_way_to_the_java_of_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", ["nothing", "an old one on PATH", "an old JAVA_HOME"])
-def test_where_there_is_none_one_is_installed_once(
+def test_a_missing_java_is_installed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: str
 ) -> None:
     runtimes = [printing_runtime(tmp_path / "runtime")]
@@ -116,9 +116,7 @@ def test_where_there_is_none_one_is_installed_once(
     assert provide(home.parent, variables) is None
 
 
-def test_what_is_left_of_a_home_is_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_home_is_created_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = printing_runtime(tmp_path / "runtime")
     monkeypatch.setattr(java_home, "install_runtime", lambda: runtime)
     gone = tmp_path / "gone"
@@ -131,7 +129,7 @@ def test_what_is_left_of_a_home_is_made_anew(
     assert not (tmp_path / "java.new").exists()
 
 
-def test_the_home_is_links_but_for_the_launcher(tmp_path: Path) -> None:
+def test_the_home_has_links_and_a_launcher(tmp_path: Path) -> None:
     runtime = printing_runtime(tmp_path / "runtime")
     home = tmp_path / "home"
     make_home(home, runtime)
@@ -162,7 +160,7 @@ def test_the_home_is_links_but_for_the_launcher(tmp_path: Path) -> None:
         (["Main", f"x={VECTOR}", "", "a b", "'\"$HOME`*"],) * 2,
     ],
 )
-def test_the_launcher_leaves_out_that_module_alone(
+def test_the_launcher_drops_only_the_missing_module(
     tmp_path: Path, given: list[str], handed_on: list[str]
 ) -> None:
     make_home(tmp_path / "home", printing_runtime(tmp_path / "it's a runtime"))
@@ -171,7 +169,7 @@ def test_the_launcher_leaves_out_that_module_alone(
     assert done.stdout == "".join(f"{line}\n" for line in handed_on)
 
 
-def test_the_launcher_ends_as_java_does(tmp_path: Path) -> None:
+def test_the_launcher_has_the_exit_code_of_java(tmp_path: Path) -> None:
     runtime = printing_runtime(tmp_path / "runtime")
     (runtime / "bin" / "java").write_text("#!/bin/sh\nexit 7\n")
     make_home(tmp_path / "home", runtime)
@@ -187,7 +185,7 @@ def test_nothing_is_installed_into_the_python_of_the_system(
         java_home.install_runtime()
 
 
-def test_what_to_do_where_the_package_cannot_be_had(
+def test_a_failed_installation_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(java_home, "_PIP", ("-c", "import sys; sys.exit(1)"))

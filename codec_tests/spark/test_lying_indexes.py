@@ -65,7 +65,7 @@ LIES = [no_entries, first_entries, flipped, noise, believable]
 
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
 @pytest.mark.parametrize(("suffix", "entry"), [("timeindex", 12), ("index", 8)])
-def test_an_index_that_lies_leaves_nothing_out(
+def test_a_wrong_index_loses_no_records(
     tea: Path, suffix: str, entry: int, lie: Callable[[random.Random, bytes, int], bytes]
 ) -> None:
     rng = random.Random(f"{lie.__name__} {suffix}")
@@ -94,7 +94,7 @@ def test_a_stream_is_not_misled_by_a_time_index(tea: Path) -> None:
     assert table["offset"].to_pylist() == list(range(50, 120))
 
 
-def test_segments_that_are_older_are_not_read_by_tasks(tea: Path) -> None:
+def test_older_segments_have_no_tasks(tea: Path) -> None:
     """The headers confirm what an honest index says."""
     tasks = plan(options_of(tea, startingTimestamp=90))
     assert [split.file.base_offset for task in tasks for split in task] == [80]
@@ -104,7 +104,7 @@ def test_segments_that_are_older_are_not_read_by_tasks(tea: Path) -> None:
     assert [split.file.base_offset for task in tasks for split in task] == list(BASES)
 
 
-def test_damage_is_never_older(tea: Path) -> None:
+def test_a_damaged_segment_is_never_skipped_as_older(tea: Path) -> None:
     path = tea / "00000000000000000000.log"
     data = bytearray(path.read_bytes())
     data[10] ^= 0x40

@@ -141,7 +141,7 @@ def check_brokers(found: list[HistoryStep], told: dict[str, Rows]) -> None:
     }
 
 
-def test_a_cluster_of_kafkas(spark: SparkSession) -> None:
+def test_the_history_of_a_real_cluster_equals_the_replay(spark: SparkSession) -> None:
     found, told = steps(CONTROLLER), tables(spark, CONTROLLER)
     check_topics(found, told)
     check_partitions(found, told)
@@ -157,7 +157,9 @@ def test_a_cluster_of_kafkas(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("seed", [3, 11])
-def test_random_records(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+def test_the_history_of_random_records_equals_the_replay(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
     logs.write_log(tmp_path, RandomRecords(seed).take(500))
     found, told = steps(tmp_path), tables(
         spark, tmp_path, "topics", "partitions", "leaders", "brokers"
@@ -191,7 +193,7 @@ MESSAGES: list[Message] = [
 ]
 
 
-def test_transactions_that_were_aborted_or_have_no_end_do_not_count(
+def test_aborted_and_unfinished_transactions_do_not_count(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     logs.write_log(tmp_path, MESSAGES)
@@ -202,7 +204,7 @@ def test_transactions_that_were_aborted_or_have_no_end_do_not_count(
     assert [row["event"] for row in told["brokers"]] == ["registered"]
 
 
-def test_a_log_without_its_beginning_is_told_from_a_snapshot_on(
+def test_a_log_without_its_start_is_replayed_from_a_snapshot(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     logs.write_log(tmp_path, [logs.moved(3), logs.moved(2), logs.moved(3)], base=10)
@@ -217,7 +219,7 @@ def test_a_log_without_its_beginning_is_told_from_a_snapshot_on(
     assert (topic["topic"], topic["createdOffset"]) == ("tea", None)
 
 
-def test_damage_is_counted_and_the_rest_is_told(
+def test_damage_is_counted_and_the_rest_is_replayed(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = logs.write_log(tmp_path, [logs.topic(), logs.partition(), logs.moved(2), logs.moved(3)])
@@ -232,7 +234,7 @@ def test_damage_is_counted_and_the_rest_is_told(
         assert [row.topic for row in told.table("topics").collect()] == ["tea"]
 
 
-def test_what_is_no_metadata_log_is_refused(tmp_path: Path) -> None:
+def test_a_path_without_a_metadata_log_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tea-0").mkdir()
     (tmp_path / "tea-0" / "00000000000000000000.log").touch()
     with pytest.raises(KraftwireError, match="no segment of __cluster_metadata"):
@@ -261,7 +263,7 @@ def test_the_script_writes_a_table(spark: SparkSession, tmp_path: Path) -> None:
         (["{tmp}"], 2, "one to print with --table"),
     ],
 )
-def test_the_script_says_what_is_wrong(
+def test_the_script_reports_errors_without_a_traceback(
     tmp_path: Path, arguments: list[str], code: int, said: str
 ) -> None:
     done = run_script("metadata_history", *(text.format(tmp=tmp_path) for text in arguments))
@@ -270,14 +272,14 @@ def test_the_script_says_what_is_wrong(
     assert "Traceback" not in done.stderr
 
 
-def test_a_history_ends_before_an_offset(spark: SparkSession, tmp_path: Path) -> None:
+def test_ending_offsets_end_the_history(spark: SparkSession, tmp_path: Path) -> None:
     logs.write_log(tmp_path, [logs.topic(), logs.partition(), logs.moved(2), logs.moved(3)])
     with history(spark, find_log((str(tmp_path),), {"endingOffsets": "3"})) as told:
         assert [row.leader for row in told.table("leaders").collect()] == [1, 2]
 
 
 @pytest.mark.parametrize("name", ["startingOffsets", "topics", "isolation"])
-def test_options_that_would_leave_records_out_are_refused(tmp_path: Path, name: str) -> None:
+def test_options_that_exclude_records_are_refused(tmp_path: Path, name: str) -> None:
     logs.write_log(tmp_path, [logs.topic()])
     with pytest.raises(KraftwireError, match=f"option {name.lower()}: a history"):
         find_log((str(tmp_path),), {name: "1"})

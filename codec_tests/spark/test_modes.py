@@ -126,7 +126,7 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], list[int]]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_told(tmp_path: Path, name: str) -> None:
+def test_each_mode_handles_damage(tmp_path: Path, name: str) -> None:
     damage, offsets = DAMAGES[name]
     (path,) = write_segments(tmp_path / "tea-0", THREE)
     path.write_bytes(damage(path.read_bytes()))
@@ -134,7 +134,7 @@ def test_damage_is_told(tmp_path: Path, name: str) -> None:
     assert (told.offsets, len(told.regions)) == (offsets, 1)
 
 
-def test_zeros_at_the_end_of_a_partition_are_no_damage(tmp_path: Path) -> None:
+def test_zeros_at_the_end_of_a_partition_are_not_damage(tmp_path: Path) -> None:
     (path,) = write_segments(tmp_path / "tea-0", THREE)
     path.write_bytes(path.read_bytes() + bytes(5000))
     assert check(path) == (list(range(9)), [])
@@ -159,7 +159,7 @@ def test_an_empty_segment_has_no_rows_in_any_mode(tmp_path: Path) -> None:
     assert check(path) == ([], [])
 
 
-def test_all_magics_and_codecs_in_a_segment(tmp_path: Path) -> None:
+def test_a_segment_may_mix_magics_and_codecs(tmp_path: Path) -> None:
     old = [message(0, b"old", magic=0), message(1, b"newer")]
     for number, codec in enumerate((Compression.GZIP, Compression.SNAPPY, Compression.LZ4)):
         inner = b"".join(message(at, b"%d" % at) for at in range(3))
@@ -179,7 +179,7 @@ def test_all_magics_and_codecs_in_a_segment(tmp_path: Path) -> None:
     assert check(path).offsets == [0, *range(2, 21)]
 
 
-def test_a_batch_that_decompresses_to_too_much(tmp_path: Path) -> None:
+def test_a_batch_over_the_memory_limit_is_damage(tmp_path: Path) -> None:
     limit = {"maxBatchBytes": "64k"}
     record = Record(3, 0, None, bytes(1 << 16), ())
     bomb = encode_batch([record], BatchSettings(codec=Compression.ZSTD))
@@ -192,7 +192,7 @@ def test_a_batch_that_decompresses_to_too_much(tmp_path: Path) -> None:
     assert offsets_of(path, mode="DROPMALFORMED", **limit) == [0, 1, 2, 6, 7, 8]
 
 
-def test_a_large_region_is_cut_and_its_size_told(tmp_path: Path) -> None:
+def test_a_large_damaged_region_is_truncated_with_its_size(tmp_path: Path) -> None:
     (path,) = write_segments(tmp_path / "tea-0", THREE)
     size = MAX_CORRUPT_BYTES + 7
     path.write_bytes(b"\x55" * size + path.read_bytes())
@@ -202,7 +202,7 @@ def test_a_large_region_is_cut_and_its_size_told(tmp_path: Path) -> None:
     assert f"{size} bytes not readable" in bad["reason"]
 
 
-def test_what_is_dropped_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_dropped_bytes_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (path,) = write_segments(tmp_path / "tea-0", THREE)
     path.write_bytes(flipped(path.read_bytes(), SECOND + 70))
     with caplog.at_level(logging.WARNING):
@@ -210,7 +210,7 @@ def test_what_is_dropped_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixt
     assert f"left out: {path}, byte {SECOND}: " in caplog.text
 
 
-def test_without_the_crc_a_flipped_byte_is_a_record(tmp_path: Path) -> None:
+def test_without_crc_checks_a_flipped_byte_is_read(tmp_path: Path) -> None:
     (path,) = write_segments(tmp_path / "tea-0", [batch(0, 1)])
     path.write_bytes(flipped(path.read_bytes(), path.stat().st_size - 5))
     assert offsets_of(path, verifyCrc=False) == [0]
@@ -221,7 +221,7 @@ def test_without_the_crc_a_flipped_byte_is_a_record(tmp_path: Path) -> None:
 # -- the column ------------------------------------------------------------------------------------
 
 
-def test_the_column_can_have_another_name_and_place_is_known(tmp_path: Path) -> None:
+def test_the_corrupt_column_can_be_renamed(tmp_path: Path) -> None:
     (path,) = write_segments(tmp_path / "a.b-c-7", THREE)
     path.write_bytes(flipped(path.read_bytes(), SECOND + 70))
     rows = read_rows(
@@ -246,7 +246,7 @@ def test_the_column_can_have_another_name_and_place_is_known(tmp_path: Path) -> 
     assert len(rows) == 7
 
 
-def test_good_records_alone_where_the_column_is_not_asked_for(tmp_path: Path) -> None:
+def test_without_the_corrupt_column_only_sound_records_are_read(tmp_path: Path) -> None:
     (path,) = write_segments(tmp_path / "tea-0", THREE)
     path.write_bytes(flipped(path.read_bytes(), SECOND + 70))
     assert offsets_of(path, mode="PERMISSIVE") == [0, 1, 2, 6, 7, 8]
@@ -256,7 +256,7 @@ def test_good_records_alone_where_the_column_is_not_asked_for(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("has_index", [True, False])
-def test_damage_over_the_border_of_splits_is_told_once(tmp_path: Path, has_index: bool) -> None:
+def test_damage_across_two_splits_is_reported_once(tmp_path: Path, has_index: bool) -> None:
     """Whatever is damaged, and wherever the splits are cut."""
     batches = [batch(2 * at, 2, size=100 + 7 * at) for at in range(20)]
     (path,) = write_segments(tmp_path / "tea-0", batches, interval=150)
@@ -277,7 +277,7 @@ def test_damage_over_the_border_of_splits_is_told_once(tmp_path: Path, has_index
         _account(bytes(data), good, bad)
 
 
-def test_damage_ends_where_the_next_split_begins(tmp_path: Path) -> None:
+def test_damage_ends_at_the_next_split(tmp_path: Path) -> None:
     """A batch alone between damages is not told from a value by what lies before it."""
     batches = [batch(at, 1, size=1000) for at in range(12)]
     (path,) = write_segments(tmp_path / "tea-0", batches, interval=100)
@@ -310,7 +310,9 @@ SOURCES = [
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.parent.name)
-def test_mutants_of_what_a_real_kafka_stored(tmp_path: Path, source: Path) -> None:
+def test_damaged_files_of_a_real_kafka_are_handled_by_each_mode(
+    tmp_path: Path, source: Path
+) -> None:
     chance = random.Random(source.parent.name)
     data = source.read_bytes()
     path = tmp_path / source.parent.name / source.name
@@ -334,7 +336,7 @@ def metadata_log(directory: Path) -> Path:
     return path
 
 
-def test_records_that_are_not_of_their_log(tmp_path: Path) -> None:
+def test_each_mode_handles_records_of_another_log(tmp_path: Path) -> None:
     path = metadata_log(tmp_path)
     with pytest.raises(KraftwireError) as caught:
         read_rows(path, decode="metadata")
@@ -357,7 +359,7 @@ def test_records_that_are_not_of_their_log(tmp_path: Path) -> None:
     assert [row["offset"] for row in rows] == [0, 4]
 
 
-def test_what_is_not_decoded_cannot_be_wrong(tmp_path: Path) -> None:
+def test_messages_that_are_not_requested_cause_no_errors(tmp_path: Path) -> None:
     path = metadata_log(tmp_path)
     assert offsets_of(path, decode="metadata") == [0, 1, 2, 3, 4]
     assert offsets_of(path, decode="metadata", mode="DROPMALFORMED") == [0, 1, 2, 3, 4]
@@ -367,7 +369,7 @@ def test_what_is_not_decoded_cannot_be_wrong(tmp_path: Path) -> None:
 
 
 @spark_group
-def test_modes_in_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_has_the_rows_of_each_mode(spark: SparkSession, tmp_path: Path) -> None:
     (path,) = write_segments(tmp_path / "tea-0", THREE)
     path.write_bytes(flipped(path.read_bytes(), SECOND + 70))
     reader = spark.read.format("kraftwire")
@@ -385,7 +387,7 @@ def test_modes_in_spark(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @spark_group
-def test_a_wrong_offset_below_the_root_of_a_volume_in_spark(
+def test_a_wrong_offset_is_reported_below_the_root_of_a_volume(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     (tmp_path / "lost+found").mkdir()
@@ -407,7 +409,7 @@ def test_a_wrong_offset_below_the_root_of_a_volume_in_spark(
 
 
 @spark_group
-def test_a_whole_broker_is_well_in_every_mode(spark: SparkSession) -> None:
+def test_every_mode_reads_a_sound_broker_alike(spark: SparkSession) -> None:
     reader = spark.read.format("kraftwire").option("mode", "PERMISSIVE")
     frame = reader.load(str(BROKER))
     assert frame.where("_corrupt_record is not null").count() == 0

@@ -52,7 +52,7 @@ def s3(store: ObjectStore) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a"])
-def test_a_store_has_the_rows_that_this_machine_has(store: ObjectStore, scheme: str) -> None:
+def test_a_store_has_the_same_rows_as_local_files(store: ObjectStore, scheme: str) -> None:
     there = read_table(f"{scheme}://{BUCKET}/broker", includeHeaders=True, **s3(store))
     here = read_table(BROKER, includeHeaders=True)
     order = [("topic", "ascending"), ("partition", "ascending"), ("offset", "ascending")]
@@ -76,11 +76,13 @@ def test_a_store_has_the_rows_that_this_machine_has(store: ObjectStore, scheme: 
         ("*/tea-[0-9]/", ["tea-0"]),
     ],
 )
-def test_paths_and_globs_in_a_store(store: ObjectStore, path: str, expected: list[str]) -> None:
+def test_paths_and_globs_are_resolved_in_a_store(
+    store: ObjectStore, path: str, expected: list[str]
+) -> None:
     assert labels(f"s3a://{BUCKET}/{path}", **s3(store)) == expected
 
 
-def test_what_is_not_in_a_store_is_told(store: ObjectStore) -> None:
+def test_a_missing_path_is_reported(store: ObjectStore) -> None:
     with pytest.raises(FileNotFoundError, match="bucket/nothing: it does not exist in s3"):
         plan(options_of(f"s3://{BUCKET}/nothing", **s3(store)))
     with pytest.raises(FileNotFoundError, match="buckets/broker: it does not exist in s3"):
@@ -91,7 +93,7 @@ def test_what_is_not_in_a_store_is_told(store: ObjectStore) -> None:
         plan(options_of(f"s3://{BUCKET}/coffee-*", **s3(store)))
 
 
-def test_credentials_count(store: ObjectStore) -> None:
+def test_wrong_credentials_are_reported(store: ObjectStore) -> None:
     path = f"s3://{BUCKET}/broker/tea-0"
     with store.guarded() as options:
         good = {name.replace("fs.", "fs_"): value for name, value in options.items()}
@@ -104,7 +106,7 @@ def test_credentials_count(store: ObjectStore) -> None:
                 assert good["fs_secret_key"] not in str(caught.value)
 
 
-def test_many_partitions_cost_few_requests(store: ObjectStore) -> None:
+def test_many_partitions_need_few_requests(store: ObjectStore) -> None:
     data = batch(0, 1)
     for number in range(200):
         store.put(f"many/tea-{number}/00000000000000000000.log", data)
@@ -122,7 +124,7 @@ def test_many_partitions_cost_few_requests(store: ObjectStore) -> None:
     assert len(store.requests) <= 111 + 3, "one for each that is matched"
 
 
-def test_a_range_is_read_without_the_rest(store: ObjectStore, tmp_path: Path) -> None:
+def test_a_range_of_offsets_reads_few_bytes(store: ObjectStore, tmp_path: Path) -> None:
     size = 32 << 10
     (path,) = write_segments(
         tmp_path / "big-0", [batch(at, 1, size=size, time=at) for at in range(600)]
@@ -141,7 +143,7 @@ def test_a_range_is_read_without_the_rest(store: ObjectStore, tmp_path: Path) ->
     assert 0 < fetched < path.stat().st_size // 2
 
 
-def test_each_place_is_opened_once(store: ObjectStore) -> None:
+def test_each_bucket_is_opened_once(store: ObjectStore) -> None:
     paths = [f"s3://{BUCKET}/broker/tea-0", f"s3a://{BUCKET}/broker/clocked-0", str(BROKER)]
     places = resolve(paths, {name.removeprefix("fs."): v for name, v in store.options.items()})
     assert [len(place.paths) for place in places] == [2, 1]
@@ -152,7 +154,7 @@ def test_indexes_of_a_store_are_used(store: ObjectStore) -> None:
     assert [file.base_offset for file in partition.of_kind(FileKind.TRANSACTION_INDEX)] == [5, 29]
 
 
-def test_an_export_into_a_store_goes_on(store: ObjectStore) -> None:
+def test_an_export_into_a_store_is_resumed(store: ObjectStore) -> None:
     server = f"endpoint_override={store.endpoint}&scheme=http&region=us-east-1"
     url = f"s3://me:hush@{BUCKET}/export/deep?{server}"
     request = ExportRequest.of((str(BROKER),), url, {})
@@ -164,14 +166,14 @@ def test_an_export_into_a_store_goes_on(store: ObjectStore) -> None:
     assert len(finished_parts(begun.output, again.plan.parts)) == len(written) > 20
 
 
-def test_secrets_of_an_output_are_not_told() -> None:
+def test_errors_do_not_show_credentials_of_an_output() -> None:
     with pytest.raises(KraftwireError, match="s4://bucket/x: pyarrow cannot open it") as caught:
         open_output("s4://me:hush@bucket/x?secret=hush")
     assert "hush" not in str(caught.value)
 
 
 @spark_group
-def test_a_history_is_told_from_a_snapshot_in_a_store(
+def test_a_history_starts_from_a_snapshot_in_a_store(
     spark: SparkSession, store: ObjectStore, tmp_path: Path
 ) -> None:
     logs.write_log(tmp_path, [logs.moved(3), logs.moved(2)], base=10)

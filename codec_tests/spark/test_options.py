@@ -116,7 +116,7 @@ BAD: list[tuple[str, str, str]] = [
 
 @pytest.mark.parametrize(("name", "text", "attribute", "expected"), GOOD)
 @pytest.mark.parametrize("case", [str, str.lower, str.upper])
-def test_what_options_mean(
+def test_options_are_parsed(
     name: str, text: str, attribute: str, expected: object, case: type[str]
 ) -> None:
     options = parse_options({case(name): text})
@@ -127,14 +127,14 @@ def test_what_options_mean(
 
 
 @pytest.mark.parametrize(("name", "text", "reason"), BAD)
-def test_what_options_cannot_be(name: str, text: str, reason: str) -> None:
+def test_bad_values_are_refused(name: str, text: str, reason: str) -> None:
     with pytest.raises(KraftwireError) as caught:
         parse_options({name.upper(): text})
     assert str(caught.value).startswith(f"option {name}: ")
     assert reason in str(caught.value)
 
 
-def test_every_option_is_tried() -> None:
+def test_the_tests_cover_every_option() -> None:
     assert {name for name, *_ in GOOD} == set(_PARSERS)
     assert {name for name, *_ in BAD} == set(_PARSERS)
     assert set(DECODERS.values()) == set(LOGS)
@@ -149,13 +149,13 @@ def test_every_option_is_tried() -> None:
         ("subscribe", "there are columnNameOfCorruptRecord, decode, endingOffsets"),
     ],
 )
-def test_a_name_that_means_nothing_is_an_error(name: str, reason: str) -> None:
+def test_an_unknown_option_is_an_error(name: str, reason: str) -> None:
     with pytest.raises(KraftwireError, match="no option") as caught:
         parse_options({name: "1"})
     assert reason in str(caught.value)
 
 
-def test_offsets_hold_for_all_partitions_or_for_those_that_are_named() -> None:
+def test_offsets_apply_to_all_or_named_partitions() -> None:
     offsets = parse_options({"endingOffsets": JSON}).ending_offsets
     assert (offsets.of("tea", 0), offsets.of("a.b-c", 2)) == (17, EARLIEST)
     assert (offsets.of("tea", 9), offsets.of(None, None)) == (LATEST, LATEST)
@@ -171,7 +171,7 @@ def test_times_are_exact_and_round_up_within_a_millisecond(time: datetime) -> No
     assert time - epoch <= found * timedelta(milliseconds=1)
 
 
-def test_paths_come_alone_and_as_lists() -> None:
+def test_one_path_or_a_list_is_accepted() -> None:
     assert parse_options({"path": "/a,b"}).paths == ("/a,b",)
     assert parse_options({"PATHS": '["/a", "/b"]'}).paths == ("/a", "/b")
     assert parse_options({}).paths == parse_options({"path": ""}).paths == ()
@@ -180,7 +180,7 @@ def test_paths_come_alone_and_as_lists() -> None:
             parse_options({"paths": text})
 
 
-def test_options_of_file_systems_are_passed_on_and_not_shown() -> None:
+def test_file_system_options_are_passed_on_but_not_shown() -> None:
     options = parse_options({"fs.access_key": "me", "FS.Secret_Key": "hush"})
     assert options.file_system == {"access_key": "me", "secret_key": "hush"}
     assert "hush" not in repr(options)
@@ -190,7 +190,7 @@ def test_options_of_file_systems_are_passed_on_and_not_shown() -> None:
 
 
 @spark_group
-def test_paths_as_spark_hands_them_over(spark: SparkSession) -> None:
+def test_spark_passes_one_path_or_a_list(spark: SparkSession) -> None:
     tea, clocked = (str(BROKER / name) for name in ("tea-0", "clocked-0"))
 
     def count(*paths: str) -> int:
@@ -202,7 +202,7 @@ def test_paths_as_spark_hands_them_over(spark: SparkSession) -> None:
 
 
 @spark_group
-def test_a_temporary_view_with_options(spark: SparkSession) -> None:
+def test_a_temporary_view_accepts_options(spark: SparkSession) -> None:
     spark.sql(
         "CREATE OR REPLACE TEMPORARY VIEW tea USING kraftwire OPTIONS "
         f"(path '{BROKER}', TOPICS 'tea', startingOffsets '190', includeheaders 'true')"
@@ -219,7 +219,9 @@ def test_a_temporary_view_with_options(spark: SparkSession) -> None:
         ("endingOfsets", "3", "did you mean endingOffsets?"),
     ],
 )
-def test_spark_shows_what_is_wrong(spark: SparkSession, name: str, text: str, reason: str) -> None:
+def test_spark_shows_errors_in_options(
+    spark: SparkSession, name: str, text: str, reason: str
+) -> None:
     with pytest.raises(PySparkException) as caught:
         spark.read.format("kraftwire").option(name, text).load(str(BROKER))
     assert reason in str(caught.value)

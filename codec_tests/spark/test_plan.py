@@ -110,7 +110,7 @@ def test_splits_tile_every_segment(
         assert {part.start for part in parts} <= starts[path]
 
 
-def test_splits_are_of_about_the_size_that_is_asked_for(tiled: Path) -> None:
+def test_splits_have_about_the_requested_size(tiled: Path) -> None:
     for has_index in (True, False):
         if not has_index:
             for path in tiled.glob("*.index"):
@@ -139,7 +139,7 @@ def test_an_index_that_points_into_a_value_is_not_followed(tmp_path: Path) -> No
     assert offsets_of(path, startingOffsets=1) == [1, 2]
 
 
-def test_a_split_begins_with_a_batch_that_is_whole(tmp_path: Path) -> None:
+def test_a_split_starts_at_a_complete_batch(tmp_path: Path) -> None:
     """Without an index too, where headers alone are looked at."""
     batches = [batch(10 + at, 1, size=1000) for at in range(12)]
     (path,) = write_segments(tmp_path / "tea-0", batches)
@@ -154,14 +154,14 @@ def test_a_split_begins_with_a_batch_that_is_whole(tmp_path: Path) -> None:
     assert damaged == [0, 4, 7, 10]
 
 
-def test_splits_behind_the_last_offset_are_no_work(tiled: Path) -> None:
+def test_splits_after_the_last_offset_are_not_planned(tiled: Path) -> None:
     every = splits_of(tiled, maxSplitBytes="10k")
     some = splits_of(tiled, maxSplitBytes="10k", endingOffsets=12)
     assert len(every) > 10
     assert [split.start for split in some] == [every[0].start]
 
 
-def test_small_files_share_tasks_and_large_ones_have_several(tiled: Path) -> None:
+def test_small_files_share_tasks_and_large_files_have_several(tiled: Path) -> None:
     assert [len(task) for task in plan(options_of(BROKER))] == [len(splits_of(BROKER))]
     tasks = plan(options_of(tiled, maxSplitBytes="10k"))
     assert len(tasks) > 8
@@ -172,7 +172,7 @@ def test_small_files_share_tasks_and_large_ones_have_several(tiled: Path) -> Non
     assert MIN_SPLIT < MAX_SPLIT
 
 
-def test_an_empty_segment_is_no_work(tmp_path: Path) -> None:
+def test_an_empty_segment_has_no_task(tmp_path: Path) -> None:
     write_segments(tmp_path / "tea-0", [batch(0, 2)])
     (tmp_path / "tea-0" / "00000000000000000002.log").touch()
     assert [split.start for split in splits_of(tmp_path / "tea-0")] == [0]
@@ -221,7 +221,7 @@ TIME = st.none() | st.integers(-10, 3400)
 
 
 @given(start=BOUND, stop=BOUND, since=TIME, until=TIME, size=st.sampled_from([500, 1 << 20]))
-def test_ranges_are_filters_over_all_records(
+def test_ranges_equal_filtering_all_records(
     varied: tuple[Path, list[Record]],
     start: int | None,
     stop: int | None,
@@ -247,7 +247,7 @@ def test_ranges_are_filters_over_all_records(
     ]
 
 
-def test_offsets_of_some_partitions_leave_the_others_whole(tmp_path: Path) -> None:
+def test_offsets_of_some_partitions_do_not_affect_others(tmp_path: Path) -> None:
     for name in ("tea-0", "tea-1", "a.b-c-0"):
         write_segments(tmp_path / name, [batch(0, 10)])
     given = {
@@ -265,7 +265,7 @@ def test_offsets_of_some_partitions_leave_the_others_whole(tmp_path: Path) -> No
         {"startingOffsets": '{"tea": {"0": -1}}'},
     ],
 )
-def test_ends_that_leave_nothing_are_an_error(tmp_path: Path, given: dict[str, str]) -> None:
+def test_bounds_that_leave_nothing_are_an_error(tmp_path: Path, given: dict[str, str]) -> None:
     write_segments(tmp_path / "tea-0", [batch(0, 1)])
     with pytest.raises(KraftwireError, match="leaves nothing to read"):
         plan(options_of(tmp_path, **given))
@@ -313,7 +313,7 @@ def decompressions(read: Callable[[], Any]) -> int:
         ({"startingTimestamp": 5000}, 0, 1),
     ],
 )
-def test_what_is_outside_is_not_decompressed(
+def test_batches_outside_the_range_are_not_decompressed(
     packed: Path, given: dict[str, Any], expected: int, files: int
 ) -> None:
     assert len({split.file.path for split in splits_of(packed, **given)}) == files
@@ -321,7 +321,7 @@ def test_what_is_outside_is_not_decompressed(
 
 
 @pytest.mark.parametrize("append_time", [True, False])
-def test_what_a_header_shows_to_be_too_late_is_not_decompressed(
+def test_batches_that_are_too_late_by_their_header_are_not_decompressed(
     tmp_path: Path, append_time: bool
 ) -> None:
     """The largest timestamp is that of all records, or of the only one."""
@@ -340,9 +340,7 @@ def test_what_a_header_shows_to_be_too_late_is_not_decompressed(
 
 
 @pytest.mark.parametrize("content", [b"", bytes(12), bytes(13), b"\xff" * 12, bytes(24)])
-def test_a_time_index_that_says_nothing_leaves_its_segment_in(
-    tmp_path: Path, content: bytes
-) -> None:
+def test_a_useless_time_index_excludes_no_segment(tmp_path: Path, content: bytes) -> None:
     directory = tmp_path / "tea-0"
     write_segments(directory, [batch(0, 5, time=500)], [batch(5, 5, time=900)])
     (directory / "00000000000000000000.timeindex").write_bytes(content)

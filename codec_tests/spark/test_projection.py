@@ -41,7 +41,7 @@ def options(**given: str) -> Options:
         {"decode": "auto", "includeControl": "true", "includeHeaders": "true"},
     ],
 )
-def test_what_a_read_has_by_itself_can_be_asked_for(given: dict[str, str]) -> None:
+def test_the_default_columns_can_be_requested(given: dict[str, str]) -> None:
     parsed = options(**given)
     kinds = requested_kinds(parsed)
     schema = default_schema(parsed, kinds)
@@ -52,7 +52,7 @@ def test_what_a_read_has_by_itself_can_be_asked_for(given: dict[str, str]) -> No
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_every_column_can_be_asked_for_alone(name: str) -> None:
+def test_every_column_can_be_requested_alone(name: str) -> None:
     """Those of headers and batches too, whatever the options include."""
     kind = COLUMNS[name].type
     found = projection_of(options(), **{name.upper(): kind})
@@ -62,9 +62,7 @@ def test_every_column_can_be_asked_for_alone(name: str) -> None:
     assert (table.schema, table.num_rows > 0) == (found.schema, True)
 
 
-def test_what_is_not_asked_for_is_not_built(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_requested_columns_are_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_segments(tmp_path / "tea-0", [batch(0, 3)])
     asked: list[list[str]] = []
 
@@ -117,7 +115,7 @@ def test_what_is_not_asked_for_is_not_built(
         ({"decode": "offsets"}, {"TopicRecord": pa.struct([])}, "no column 'TopicRecord'"),
     ],
 )
-def test_what_is_not_there_is_an_error(
+def test_unknown_columns_and_wrong_types_are_errors(
     given: dict[str, str], columns: dict[str, pa.DataType], reason: str
 ) -> None:
     with pytest.raises(KraftwireError, match=reason):
@@ -125,7 +123,7 @@ def test_what_is_not_there_is_an_error(
 
 
 @pytest.mark.parametrize("name", ["offset", "Key", "codec", "type", "TopicRecord"])
-def test_the_column_of_damage_takes_no_others_place(name: str) -> None:
+def test_the_corrupt_column_cannot_replace_another(name: str) -> None:
     parsed = options(mode="PERMISSIVE", decode="metadata", columnNameOfCorruptRecord=name)
     with pytest.raises(
         KraftwireError, match=f"columnNameOfCorruptRecord: another column is called {name}"
@@ -134,12 +132,12 @@ def test_the_column_of_damage_takes_no_others_place(name: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["FAILFAST", "DROPMALFORMED"])
-def test_where_there_is_no_column_of_damage_its_name_means_nothing(mode: str) -> None:
+def test_without_a_corrupt_column_its_name_is_free(mode: str) -> None:
     found = projection_of(options(mode=mode, columnNameOfCorruptRecord="offset"), offset=pa.int64())
     assert (found.records, found.corrupt_name) == ({"offset": "offset"}, None)
 
 
-def test_names_are_matched_whatever_their_case() -> None:
+def test_names_match_in_any_case() -> None:
     found = projection_of(
         options(decode="metadata", mode="PERMISSIVE"),
         TIMESTAMP=TIMESTAMP,
@@ -152,7 +150,7 @@ def test_names_are_matched_whatever_their_case() -> None:
 
 
 @spark_group
-def test_spark_says_what_is_there(spark: SparkSession) -> None:
+def test_spark_shows_the_existing_columns(spark: SparkSession) -> None:
     for schema, reason in [
         ("colour string", "no column 'colour'; there are key, value, topic"),
         ("offset int", "column offset is int64, not int32"),
@@ -163,7 +161,7 @@ def test_spark_says_what_is_there(spark: SparkSession) -> None:
 
 
 @spark_group
-def test_spark_and_the_column_of_damage(spark: SparkSession) -> None:
+def test_spark_reads_the_corrupt_column(spark: SparkSession) -> None:
     reader = spark.read.format("kraftwire").option("mode", "PERMISSIVE")
     with pytest.raises(PySparkException) as caught:
         reader.option("columnNameOfCorruptRecord", "offset").load(str(BROKER)).collect()

@@ -51,7 +51,7 @@ def data(tmp_path: Path) -> Path:
     return directory
 
 
-def test_files_partitions_and_data_directories(data: Path) -> None:
+def test_files_partitions_and_data_directories_are_read(data: Path) -> None:
     assert labels(data) == ["a.b-c_d-10", "green-tea-0", "tea-0", "tea-1"]
     assert labels(data / "a.b-c_d-10") == ["a.b-c_d-10"]
     assert labels(data / "tea-1", data / "green-tea-0") == ["green-tea-0", "tea-1"]
@@ -61,7 +61,7 @@ def test_files_partitions_and_data_directories(data: Path) -> None:
     assert rows == [{"topic": "tea", "partition": 1, "offset": at} for at in (3, 4)]
 
 
-def test_topics_and_partitions_choose_among_them(data: Path) -> None:
+def test_topics_and_partitions_are_selected(data: Path) -> None:
     assert labels(data, topics="tea,a.b-c_d") == ["a.b-c_d-10", "tea-0", "tea-1"]
     assert labels(data, partitions="1-20") == ["a.b-c_d-10", "tea-1"]
     with pytest.raises(KraftwireError, match=r"nothing to read in .*segments of topics te\b"):
@@ -84,12 +84,12 @@ def test_topics_and_partitions_choose_among_them(data: Path) -> None:
         ("../*/tea-1", ["tea-1"]),
     ],
 )
-def test_globs(data: Path, glob: str, expected: list[str]) -> None:
+def test_globs_are_expanded(data: Path, glob: str, expected: list[str]) -> None:
     assert labels(data / glob) == expected
     assert labels(f"file://{data}/{glob}") == expected
 
 
-def test_a_glob_of_files_takes_only_what_is_in_use(data: Path) -> None:
+def test_a_glob_of_files_skips_files_marked_for_deletion(data: Path) -> None:
     assert segments(data / "tea-0" / "*") == ["tea-0/00000000000000000000.log"]
     assert len(segments(data / "tea-1" / "*")) == 2
 
@@ -102,14 +102,14 @@ def test_a_glob_that_matches_nothing_is_an_error(data: Path) -> None:
         plan(options_of(data / "lost*"))
 
 
-def test_relative_paths(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_paths_are_resolved(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(data / "tea-1")
     assert labels(".") == ["tea-1"]
     assert labels("00000000000000000000.log") == ["tea-1"]
     assert labels("../tea-[0-9]") == ["tea-0", "tea-1"]
 
 
-def test_what_is_not_there_or_not_kafkas_is_told_with_its_path(data: Path, tmp_path: Path) -> None:
+def test_missing_and_foreign_paths_are_errors_with_the_path(data: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="tea-7"):
         plan(options_of(data / "tea-7"))
     for name in ("lost+found", "notes.txt"):
@@ -137,7 +137,7 @@ def test_one_partition_in_two_places_is_an_error(data: Path, tmp_path: Path) -> 
     assert len(segments(data, link, data / "tea-1")) == 7, "the same files by another path"
 
 
-def test_what_is_on_its_way_out_is_read_where_it_is_named(data: Path) -> None:
+def test_files_marked_for_deletion_are_read_if_named(data: Path) -> None:
     for state in ("delete", "stray", "future"):
         rows = read_rows(data / f"old-0.{HEX}-{state}", columns=["topic", "offset"])
         assert rows == [{"topic": "old", "offset": 0}]
@@ -147,7 +147,7 @@ def test_what_is_on_its_way_out_is_read_where_it_is_named(data: Path) -> None:
     assert offsets_of(data / "tea-0" / "*.deleted") == [3, 4]
 
 
-def test_snapshots_are_read_where_they_are_named() -> None:
+def test_snapshots_are_read_if_named() -> None:
     directory = CONTROLLER / "__cluster_metadata-0"
     paths = sorted(directory.glob("*.checkpoint"))[-2:]
     of_log = len(read_rows(directory, decode="metadata"))
@@ -161,7 +161,7 @@ def test_snapshots_are_read_where_they_are_named() -> None:
     assert (len(snapshots), {one.label for one in snapshots}) == (every, {"__cluster_metadata-0"})
 
 
-def test_offsets_of_a_snapshot_are_its_own() -> None:
+def test_a_snapshot_has_its_own_offsets() -> None:
     """Its name says where it ends; its records count from 0."""
     path = sorted((CONTROLLER / "__cluster_metadata-0").glob("*.checkpoint"))[-1]
     found = offsets_of(path)
@@ -170,7 +170,7 @@ def test_offsets_of_a_snapshot_are_its_own() -> None:
     assert offsets_of(path, startingOffsets=5) == [at for at in found if at >= 5]
 
 
-def test_copies_with_names_of_their_own(data: Path, tmp_path: Path) -> None:
+def test_copies_with_other_names_are_read(data: Path, tmp_path: Path) -> None:
     tiered = tmp_path / "tiered"
     tiered.mkdir()
     for offset in (0, 3):
@@ -188,7 +188,7 @@ def test_copies_with_names_of_their_own(data: Path, tmp_path: Path) -> None:
     assert row == {"topic": None, "partition": None, "offset": 0}
 
 
-def test_there_is_one_local_storage_in_every_process() -> None:
+def test_the_local_storage_is_a_singleton() -> None:
     assert pickle.loads(pickle.dumps(LOCAL)) is LOCAL
 
 
@@ -234,7 +234,7 @@ def test_there_is_one_local_storage_in_every_process() -> None:
         ),
     ],
 )
-def test_every_scheme_has_its_class_of_pyarrows(
+def test_every_scheme_opens_its_pyarrow_class(
     path: str,
     options: dict[str, str],
     expected: tuple[str, dict[str, object]],
@@ -276,7 +276,9 @@ def test_every_scheme_has_its_class_of_pyarrows(
         ("hdfs://name:node/x", {}, "hdfs://name:node: pyarrow cannot open it"),
     ],
 )
-def test_what_cannot_be_opened_says_why(path: str, options: dict[str, str], reason: str) -> None:
+def test_an_unusable_file_system_is_an_error_with_the_reason(
+    path: str, options: dict[str, str], reason: str
+) -> None:
     with pytest.raises(KraftwireError, match=reason) as caught:
         plan(options_of(path, **{f"fs_{name}": value for name, value in options.items()}))
     assert "hush" not in str(caught.value)
@@ -300,7 +302,7 @@ class _CountedFile:
         pass
 
 
-def test_a_remote_file_is_read_ahead_only_where_reading_goes_on() -> None:
+def test_only_sequential_reads_of_a_remote_file_read_ahead() -> None:
     file = _CountedFile(bytes(range(256)) * (80 << 10))
     buffer = bytearray(512 << 10)
     with ArrowSource(file, "remote") as source:

@@ -20,7 +20,7 @@ from codec_tests.spark.growing import FollowingStream, GrowingLog, Seen, records
 
 
 @pytest.mark.parametrize("index_interval", [None, 0, 100, 4096])
-def test_rolled_segments_are_gone_through(tmp_path: Path, index_interval: int | None) -> None:
+def test_rolled_segments_are_read(tmp_path: Path, index_interval: int | None) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     stream = FollowingStream(tmp_path, maxRecordsPerTrigger=4)
     for _ in range(4):
@@ -34,7 +34,7 @@ def test_rolled_segments_are_gone_through(tmp_path: Path, index_interval: int | 
     assert seen == log.records
 
 
-def test_a_stream_goes_on_from_any_offset(tmp_path: Path) -> None:
+def test_a_stream_resumes_at_any_offset(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0", base=5)
     for counts in ((3, 4), (1, 1, 6), (2,)):
         log.append(*counts)
@@ -49,7 +49,9 @@ def test_a_stream_goes_on_from_any_offset(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("index_interval", [None, 0, 4096])
-def test_any_two_offsets_give_what_lies_between(tmp_path: Path, index_interval: int | None) -> None:
+def test_any_two_offsets_give_the_records_between_them(
+    tmp_path: Path, index_interval: int | None
+) -> None:
     log = GrowingLog(tmp_path, "orders-0", base=3)
     ends = [log.next]
     for counts in ((3, 1, 2), (1, 4), (2, 2)):
@@ -65,7 +67,7 @@ def test_any_two_offsets_give_what_lies_between(tmp_path: Path, index_interval: 
             assert records_of(found) == [one for one in log.records if begin <= one[2] < end]
 
 
-def test_an_index_that_leads_too_far_loses_nothing(tmp_path: Path) -> None:
+def test_an_index_that_points_too_far_loses_nothing(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2, 4)
     position = log.active.stat().st_size
@@ -78,14 +80,14 @@ def test_an_index_that_leads_too_far_loses_nothing(tmp_path: Path) -> None:
     assert len(records_of(stream.table({"next": {"orders": {"0": 8}}}))) == 6
 
 
-def test_a_run_of_many_batches_is_no_limit(tmp_path: Path) -> None:
+def test_many_batches_are_read_in_one_trigger(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(*[1] * 600)
     stream = FollowingStream(tmp_path, maxRecordsPerTrigger=550)
     assert [len(stream.trigger()) for _ in range(3)] == [550, 50, 0]
 
 
-def test_directories_are_listed_again_where_they_changed(
+def test_changed_directories_are_listed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = GrowingLog(tmp_path, "orders-0")
@@ -107,7 +109,7 @@ def test_directories_are_listed_again_where_they_changed(
     assert lists == []
 
 
-def test_segments_that_go_after_they_were_read_are_not_missed(tmp_path: Path) -> None:
+def test_segments_deleted_after_they_were_read_are_no_loss(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     stream = FollowingStream(tmp_path)
     seen: list[Seen] = []
@@ -131,7 +133,7 @@ def test_a_segment_that_is_marked_for_deletion_is_still_read(tmp_path: Path) -> 
     assert records_of(stream.table_of(tasks)) == log.records
 
 
-def test_a_segment_that_is_gone_before_its_task_ran_is_an_error(tmp_path: Path) -> None:
+def test_a_segment_deleted_before_its_task_runs_is_an_error(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2, 2)
     log.roll()
@@ -142,7 +144,7 @@ def test_a_segment_that_is_gone_before_its_task_ran_is_an_error(tmp_path: Path) 
         stream.table_of(tasks)
 
 
-def test_a_segment_that_was_compacted_before_its_task_ran_is_an_error(tmp_path: Path) -> None:
+def test_a_segment_compacted_before_its_task_runs_is_an_error(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     first = log.batch(2, size=50)
     log.write(first)
@@ -158,7 +160,7 @@ def test_a_segment_that_was_compacted_before_its_task_ran_is_an_error(tmp_path: 
     assert stream.trigger() == log.records[2:]
 
 
-def test_offsets_that_compaction_took_are_stepped_over(tmp_path: Path) -> None:
+def test_offsets_removed_by_compaction_are_skipped(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2, 2)
     stream = FollowingStream(tmp_path)
@@ -181,7 +183,7 @@ def test_offsets_that_compaction_took_are_stepped_over(tmp_path: Path) -> None:
     assert seen == [one for one in log.records if one[2] != 4]
 
 
-def test_a_partition_waits_while_its_segments_are_exchanged(
+def test_a_partition_waits_while_its_segments_are_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = GrowingLog(tmp_path, "orders-0")
@@ -206,7 +208,7 @@ def test_a_partition_waits_while_its_segments_are_exchanged(
 
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
-def test_logs_in_a_store_are_followed_as_files_are(
+def test_logs_in_a_store_are_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolation: str
 ) -> None:
     store = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
@@ -232,7 +234,7 @@ def test_logs_in_a_store_are_followed_as_files_are(
     assert seen == log.records
 
 
-def test_latest_begins_at_the_end_and_stays_there_over_a_crash(tmp_path: Path) -> None:
+def test_latest_starts_at_the_end_also_after_a_crash(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(4)
     stream = FollowingStream(tmp_path, startingOffsets="latest")
@@ -244,7 +246,7 @@ def test_latest_begins_at_the_end_and_stays_there_over_a_crash(tmp_path: Path) -
     assert stream.trigger() == log.records[4:]
 
 
-def test_the_first_batch_is_the_same_when_it_is_read_again(tmp_path: Path) -> None:
+def test_the_first_batch_is_the_same_if_repeated(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2)
     log.roll()
@@ -260,7 +262,7 @@ def test_the_first_batch_is_the_same_when_it_is_read_again(tmp_path: Path) -> No
         stream.table(end)
 
 
-def test_topics_that_come_later_are_read_from_their_start(tmp_path: Path) -> None:
+def test_new_topics_are_read_from_their_start(tmp_path: Path) -> None:
     first = GrowingLog(tmp_path, "orders-0")
     first.append(2)
     stream = FollowingStream(tmp_path, startingOffsets="latest")
@@ -276,7 +278,7 @@ def test_topics_that_come_later_are_read_from_their_start(tmp_path: Path) -> Non
     assert stream.trigger() == later.records[2:]
 
 
-def test_an_empty_directory_is_waited_for(tmp_path: Path) -> None:
+def test_a_stream_waits_for_an_empty_directory(tmp_path: Path) -> None:
     stream = FollowingStream(tmp_path, startingOffsets="latest")
     assert stream.trigger() == []
     log = GrowingLog(tmp_path, "orders-0")
@@ -294,7 +296,7 @@ def test_an_empty_directory_is_waited_for(tmp_path: Path) -> None:
         ("latest", []),
     ],
 )
-def test_starting_offsets(
+def test_a_stream_starts_at_the_starting_offsets(
     tmp_path: Path, offsets: str, expected: list[tuple[str, int, int]]
 ) -> None:
     logs = [GrowingLog(tmp_path, f"orders-{number}") for number in range(3)]
@@ -304,7 +306,7 @@ def test_starting_offsets(
     assert [row[:3] for row in stream.trigger()] == expected
 
 
-def test_what_a_stream_cannot_have(tmp_path: Path) -> None:
+def test_unsupported_options_and_paths_are_refused(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2)
     with pytest.raises(KraftwireError, match="endingOffsets: a stream has no end"):
@@ -329,7 +331,7 @@ def test_timestamps_filter_records(tmp_path: Path) -> None:
     assert stream.offset["next"] == {"orders": {"0": 8}}
 
 
-def test_what_comes_after_the_end_was_fixed_is_not_read(tmp_path: Path) -> None:
+def test_records_appended_after_the_end_was_fixed_are_not_read(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2, 2)
     stream = FollowingStream(tmp_path, maxRecordsPerTrigger=1)
@@ -348,7 +350,7 @@ def test_offsets_survive_json() -> None:
     assert parse_stream_offset(StreamOffset().to_json()) == StreamOffset()
 
 
-def test_a_stream_that_is_not_told_where_it_is(tmp_path: Path) -> None:
+def test_a_stream_works_without_the_start_of_a_trigger(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2)
     stream = FollowingStream(tmp_path)

@@ -27,7 +27,7 @@ class Sizes:
         self.taken.append(self.left.pop(0))
 
 
-def test_what_one_leaves_goes_to_the_others() -> None:
+def test_partitions_use_what_others_leave() -> None:
     queues = {
         ("a", 0): Sizes(*[(10, 1)] * 3),
         ("a", 1): Sizes(*[(10, 1)] * 50),
@@ -37,7 +37,7 @@ def test_what_one_leaves_goes_to_the_others() -> None:
     assert [sum(p.size for p in queue.taken) for queue in queues.values()] == [30, 40, 30]
 
 
-def test_a_limit_below_a_batch_lets_one_through_and_all_get_their_turn() -> None:
+def test_a_limit_smaller_than_a_batch_reads_one_batch_at_a_time() -> None:
     limits = Limits(None, 5)
     queues = {("a", number): Sizes(*[(1, 9)] * 3) for number in range(4)}
     order = []
@@ -53,7 +53,7 @@ def test_a_limit_below_a_batch_lets_one_through_and_all_get_their_turn() -> None
     st.none() | st.integers(1, 120),
     st.none() | st.integers(1, 12),
 )
-def test_limits_are_kept_and_nobody_starves(
+def test_limits_hold_and_no_partition_starves(
     sizes: list[list[tuple[int, int]]], max_bytes: int | None, max_records: int | None
 ) -> None:
     limits = Limits(max_bytes, max_records)
@@ -87,7 +87,7 @@ def test_both_limits_hold_in_a_stream(tmp_path: Path) -> None:
     assert len(stream.trigger(limited=False)) == 30
 
 
-def test_a_stream_of_what_is_committed_stops_before_what_is_open(tmp_path: Path) -> None:
+def test_a_committed_stream_stops_before_an_open_transaction(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     stream = FollowingStream(tmp_path, isolation="read_committed")
     log.append(1)
@@ -108,7 +108,7 @@ def test_a_stream_of_what_is_committed_stops_before_what_is_open(tmp_path: Path)
     assert stream.trigger() == log.records[5:]
 
 
-def test_what_is_open_stays_so_while_older_transactions_are_forgotten(tmp_path: Path) -> None:
+def test_an_open_transaction_is_kept_when_older_ones_are_forgotten(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.write(log.batch(1, transactional(7)))
     log.write(log.marker(ControlType.ABORT, 7))
@@ -152,7 +152,7 @@ def test_a_limit_may_cut_a_transaction(tmp_path: Path) -> None:
     assert seen == expected
 
 
-def test_latest_of_what_is_committed_begins_at_the_open_transaction(tmp_path: Path) -> None:
+def test_a_committed_stream_from_latest_starts_at_the_open_transaction(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2)
     log.write(log.batch(1, transactional(7)))

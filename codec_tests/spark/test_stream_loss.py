@@ -18,7 +18,7 @@ from pyspark_kraftwire.streaming.offsets import Name
 from codec_tests.spark.growing import FollowingStream, GrowingLog, records_of
 
 
-def test_unread_offsets_that_are_gone_are_an_error_that_says_which(tmp_path: Path) -> None:
+def test_deleted_unread_offsets_are_named_in_the_error(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2)
     stream = FollowingStream(tmp_path)
@@ -54,7 +54,7 @@ def test_a_log_that_ends_before_the_stream_is_an_error(tmp_path: Path) -> None:
     assert [row[2] for row in lenient.trigger()] == [4, 5, 6]
 
 
-def test_a_log_that_is_cut_within_a_trigger_is_an_error(tmp_path: Path) -> None:
+def test_a_log_truncated_within_a_trigger_is_an_error(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2, 2)
     stream = FollowingStream(tmp_path)
@@ -66,7 +66,7 @@ def test_a_log_that_is_cut_within_a_trigger_is_an_error(tmp_path: Path) -> None:
     assert records_of(lenient.table(end)) == log.records[:2]
 
 
-def test_a_partition_that_went_stays_in_the_offset(tmp_path: Path) -> None:
+def test_a_deleted_partition_stays_in_the_offset(tmp_path: Path) -> None:
     log, other = GrowingLog(tmp_path, "orders-0"), GrowingLog(tmp_path, "orders-1")
     log.append(2)
     other.append(3)
@@ -82,7 +82,7 @@ def test_a_partition_that_went_stays_in_the_offset(tmp_path: Path) -> None:
     assert stream.trigger() == log.records[2:]
 
 
-def test_a_file_that_was_replaced_is_gone_through_anew(tmp_path: Path) -> None:
+def test_a_replaced_file_is_scanned_again(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2, 2)
     stream = FollowingStream(tmp_path)
@@ -94,7 +94,7 @@ def test_a_file_that_was_replaced_is_gone_through_anew(tmp_path: Path) -> None:
     assert stream.trigger() == log.records[4:]
 
 
-def test_a_stream_that_is_not_told_where_it_is_does_not_go_back(tmp_path: Path) -> None:
+def test_a_stream_without_the_start_of_a_trigger_never_goes_back(tmp_path: Path) -> None:
     log, other = GrowingLog(tmp_path, "orders-0"), GrowingLog(tmp_path, "orders-1")
     log.append(2, 2)
     other.append(1)
@@ -122,7 +122,7 @@ def having_listed_before(stream: FollowingStream, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Listing, "partitions", partitions)
 
 
-def test_a_partition_that_goes_behind_a_listing_is_left_for_the_next(
+def test_a_partition_deleted_after_the_listing_is_left_for_the_next_trigger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log, other = GrowingLog(tmp_path, "orders-0"), GrowingLog(tmp_path, "orders-1")
@@ -139,7 +139,7 @@ def test_a_partition_that_goes_behind_a_listing_is_left_for_the_next(
 
 
 @pytest.mark.parametrize("options", [{}, {"maxRecordsPerTrigger": 10}])
-def test_a_segment_that_goes_behind_a_listing_is_lost_with_a_word(
+def test_a_segment_deleted_after_the_listing_is_reported_as_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object]
 ) -> None:
     log = GrowingLog(tmp_path, "orders-0")
@@ -160,7 +160,7 @@ def test_a_segment_that_goes_behind_a_listing_is_lost_with_a_word(
         stream.tasks(end)
 
 
-def test_a_directory_that_goes_while_it_is_listed_is_listed_again(
+def test_a_directory_deleted_during_the_listing_is_listed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = GrowingLog(tmp_path, "orders-0")

@@ -68,7 +68,7 @@ def queries(spark: SparkSession, tmp_path: Path) -> Queries:
     return Queries(spark, tmp_path)
 
 
-def test_runs_of_what_is_available_follow_one_another(queries: Queries) -> None:
+def test_available_now_runs_continue_each_other(queries: Queries) -> None:
     logs = [GrowingLog(queries.data, "orders-0"), GrowingLog(queries.data, "orders-1")]
     for count in (3, 5):
         for log in logs:
@@ -87,7 +87,7 @@ def test_runs_of_what_is_available_follow_one_another(queries: Queries) -> None:
 @pytest.mark.parametrize(
     ("limit", "most"), [("maxRecordsPerTrigger", 7), ("maxBytesPerTrigger", 400)]
 )
-def test_limits_are_seen_in_the_progress(queries: Queries, limit: str, most: int) -> None:
+def test_the_progress_shows_the_limits(queries: Queries, limit: str, most: int) -> None:
     logs = [GrowingLog(queries.data, f"orders-{number}") for number in range(2)]
     for log in logs:
         log.append(*[2] * 5)
@@ -98,7 +98,7 @@ def test_limits_are_seen_in_the_progress(queries: Queries, limit: str, most: int
     assert queries.read() == logs[0].records + logs[1].records
 
 
-def test_a_query_that_is_stopped_between_batches_goes_on(queries: Queries) -> None:
+def test_a_query_stopped_between_batches_resumes(queries: Queries) -> None:
     log = GrowingLog(queries.data, "orders-0")
     for _ in range(3):
         query = queries.start(queries.stream(maxRecordsPerTrigger=3))
@@ -127,9 +127,7 @@ def failing_once(marker: Path) -> Callable[[int], bool]:
     return fail
 
 
-def test_a_batch_whose_task_failed_is_the_same_when_it_is_read_again(
-    queries: Queries, tmp_path: Path
-) -> None:
+def test_a_batch_repeated_after_a_failed_task_is_the_same(queries: Queries, tmp_path: Path) -> None:
     log = GrowingLog(queries.data, "orders-0")
     log.append(2, 2)
     log.roll()
@@ -144,7 +142,7 @@ def test_a_batch_whose_task_failed_is_the_same_when_it_is_read_again(
     assert queries.read() == log.records[1:]
 
 
-def test_a_spark_that_is_killed_within_a_batch_leaves_nothing_twice(queries: Queries) -> None:
+def test_killing_spark_within_a_batch_duplicates_nothing(queries: Queries) -> None:
     log = GrowingLog(queries.data, "orders-0")
     log.append(*[2] * 10)
     paths = [str(path) for path in (queries.data, queries.output, queries.checkpoint)]
@@ -160,7 +158,7 @@ def test_a_spark_that_is_killed_within_a_batch_leaves_nothing_twice(queries: Que
     assert queries.read() == log.records
 
 
-def test_latest_and_what_is_committed(queries: Queries) -> None:
+def test_latest_and_read_committed_work_together(queries: Queries) -> None:
     log = GrowingLog(queries.data, "orders-0")
     log.append(3)
     options = {"startingOffsets": "latest", "isolation": "read_committed"}
@@ -188,13 +186,13 @@ def test_lost_offsets_end_the_query(queries: Queries) -> None:
     assert queries.read() == log.records[:1] + log.records[3:]
 
 
-def test_an_end_is_refused(queries: Queries) -> None:
+def test_ending_offsets_are_refused(queries: Queries) -> None:
     GrowingLog(queries.data, "orders-0")
     with pytest.raises(Exception, match="endingOffsets: a stream has no end"):
         queries.run(queries.stream(endingOffsets=4))
 
 
-def test_a_schema_of_the_users(queries: Queries) -> None:
+def test_a_query_with_a_given_schema_reads_only_its_columns(queries: Queries) -> None:
     log = GrowingLog(queries.data, "orders-0")
     log.append(3)
     reader = queries.spark.readStream.format("kraftwire").schema("offset bigint")

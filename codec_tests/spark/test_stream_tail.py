@@ -26,7 +26,7 @@ def test_what_is_appended_between_triggers_is_read_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_restarted", [False, True])
-def test_a_batch_is_read_when_its_last_byte_is_there(tmp_path: Path, is_restarted: bool) -> None:
+def test_a_batch_is_read_once_it_is_complete(tmp_path: Path, is_restarted: bool) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(3)
     stream = FollowingStream(tmp_path)
@@ -41,7 +41,7 @@ def test_a_batch_is_read_when_its_last_byte_is_there(tmp_path: Path, is_restarte
     assert stream.trigger() == log.records[3:]
 
 
-def test_a_batch_within_allocated_space_is_read_when_its_crc_matches(tmp_path: Path) -> None:
+def test_a_batch_in_preallocated_space_is_read_once_its_crc_matches(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(3)
     batch = log.batch(2)
@@ -63,7 +63,7 @@ def test_a_batch_within_allocated_space_is_read_when_its_crc_matches(tmp_path: P
     assert stream.trigger() == log.records[5:]
 
 
-def test_much_allocated_space_is_looked_at_once(
+def test_large_preallocated_space_is_scanned_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = GrowingLog(tmp_path, "orders-0")
@@ -83,7 +83,7 @@ def test_much_allocated_space_is_looked_at_once(
     assert sum(sizes) < 1 << 20
 
 
-def test_a_torn_batch_that_holds_batches_is_not_taken_for_them(tmp_path: Path) -> None:
+def test_batches_inside_a_torn_batch_are_not_read(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(1)
     inner = GrowingLog(tmp_path / "other", "inner-0", base=50)
@@ -99,7 +99,7 @@ def test_a_torn_batch_that_holds_batches_is_not_taken_for_them(tmp_path: Path) -
     assert stream.trigger() == log.records[1:]
 
 
-def test_a_last_batch_that_does_not_match_waits_and_then_goes_by_the_mode(tmp_path: Path) -> None:
+def test_a_last_batch_with_a_wrong_crc_waits_and_then_follows_the_mode(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2)
     stream = FollowingStream(tmp_path, mode="PERMISSIVE")
@@ -118,7 +118,7 @@ def test_a_last_batch_that_does_not_match_waits_and_then_goes_by_the_mode(tmp_pa
 
 
 @pytest.mark.parametrize("is_rolled", [False, True])
-def test_garbage_between_batches_is_reported_in_one_trigger_alone(
+def test_garbage_between_batches_is_reported_in_one_trigger(
     tmp_path: Path, is_rolled: bool
 ) -> None:
     log = GrowingLog(tmp_path, "orders-0")
@@ -140,7 +140,7 @@ def test_garbage_between_batches_is_reported_in_one_trigger_alone(
     assert stream.table(end).column("_corrupt_record").to_pylist() == [None]
 
 
-def test_a_damaged_offset_does_not_carry_the_stream_away(tmp_path: Path) -> None:
+def test_a_damaged_offset_does_not_move_the_stream(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2)
     damaged = bytearray(log.batch(1))
@@ -157,7 +157,7 @@ def test_a_damaged_offset_does_not_carry_the_stream_away(tmp_path: Path) -> None
     assert stream.trigger() == log.records[6:]
 
 
-def test_a_damaged_offset_at_the_end_of_a_segment_does_not_either(tmp_path: Path) -> None:
+def test_a_damaged_offset_at_the_end_of_a_segment_does_not_move_the_stream(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2)
     damaged = bytearray(log.batch(1))
@@ -172,7 +172,7 @@ def test_a_damaged_offset_at_the_end_of_a_segment_does_not_either(tmp_path: Path
     assert stream.trigger() == log.records[6:]
 
 
-def test_an_offset_that_the_next_batch_contradicts_is_reported(tmp_path: Path) -> None:
+def test_an_offset_contradicted_by_the_next_batch_is_reported(tmp_path: Path) -> None:
     """The stream had believed it, since no batch came after it yet."""
     log = GrowingLog(tmp_path, "orders-0")
     log.append(2)
@@ -186,7 +186,7 @@ def test_an_offset_that_the_next_batch_contradicts_is_reported(tmp_path: Path) -
         stream.trigger()
 
 
-def test_an_idle_log_costs_no_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_log_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(20):
         log = GrowingLog(tmp_path, f"orders-{number}")
         log.append(3)
@@ -204,7 +204,7 @@ def test_an_idle_log_costs_no_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             assert stream.trigger() == []
 
 
-def test_settings_of_batches_do_not_matter(tmp_path: Path) -> None:
+def test_a_stream_reads_batches_of_every_kind(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, "orders-0")
     stream = FollowingStream(tmp_path)
     for settings_of in (BatchSettings(producer_id=3), BatchSettings(log_append_time=5)):

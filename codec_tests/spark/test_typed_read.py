@@ -106,7 +106,7 @@ def in_order(rows: list[Row]) -> list[Row]:
 
 @pytest.mark.parametrize("log", LOGS)
 @pytest.mark.parametrize("control", [False, True])
-def test_every_log_as_typed_rows(log: str, control: bool) -> None:
+def test_every_log_has_typed_rows(log: str, control: bool) -> None:
     assert DIRECTORIES[log]
     for directory in DIRECTORIES[log]:
         rows = read_typed(directory, decode=NAMES[log], includeControl=control)
@@ -115,20 +115,20 @@ def test_every_log_as_typed_rows(log: str, control: bool) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((CONTROLLER / "__cluster_metadata-0").glob("*.checkpoint")))
-def test_snapshots_as_typed_rows(path: Path) -> None:
+def test_snapshots_have_typed_rows(path: Path) -> None:
     rows = read_typed(path, decode="metadata", includeControl=True)
     kinds = {row["type"] for row in rows}
     assert {"SnapshotHeaderRecord", "SnapshotFooterRecord"} <= kinds
     assert len(kinds) > 3
 
 
-def test_a_mixed_data_directory() -> None:
+def test_auto_decodes_a_mixed_data_directory() -> None:
     rows = read_typed(BROKER, decode="auto", includeControl=True)
     assert rows == typed_of(BROKER, control=True)
     assert {row["type"] for row in rows} >= {None, "TopicRecord", "OffsetCommit", "COMMIT"}
 
 
-def test_auto_has_columns_for_what_there_is() -> None:
+def test_auto_has_columns_for_the_existing_logs() -> None:
     names = read_table(BROKER / "__consumer_offsets-0", decode="auto").schema.names
     assert {"key", "value", "OffsetCommitKey", "OffsetCommitValue"} <= set(names)
     assert "TopicRecord" not in names
@@ -137,7 +137,7 @@ def test_auto_has_columns_for_what_there_is() -> None:
 
 
 @pytest.mark.parametrize("log", LOGS)
-def test_a_typed_read_leaves_the_bytes_out(log: str) -> None:
+def test_a_typed_read_has_no_key_and_value_columns(log: str) -> None:
     names = read_table(DIRECTORIES[log][0], decode=NAMES[log]).schema.names
     assert not {"key", "value"} & set(names)
     assert any(name.endswith("Key") for name in names) == (log not in KEYLESS)
@@ -159,7 +159,7 @@ def test_tombstones_have_a_key_and_no_value(tmp_path: Path) -> None:
     assert rows[0]["OffsetCommitValue"]["offset"] == 9
 
 
-def test_control_records_among_others(tmp_path: Path) -> None:
+def test_control_records_are_typed_among_others(tmp_path: Path) -> None:
     settings = BatchSettings(producer_id=1, producer_epoch=0, is_transactional=True)
     control = settings._replace(is_control=True)
     markers = [
@@ -188,7 +188,7 @@ def test_control_records_among_others(tmp_path: Path) -> None:
 # -- parts of it -----------------------------------------------------------------------------------
 
 
-def test_some_fields_of_some_messages() -> None:
+def test_some_fields_of_some_messages_can_be_requested() -> None:
     directory = BROKER / "__cluster_metadata-0"
     whole = read_rows(directory, decode="metadata")
     partition = pa.struct(
@@ -215,7 +215,7 @@ def test_some_fields_of_some_messages() -> None:
 
 
 @pytest.mark.parametrize("log", LOGS)
-def test_kinds_alone(log: str) -> None:
+def test_type_and_version_can_be_requested_alone(log: str) -> None:
     directory = DIRECTORIES[log][0]
     name = NAMES[log]
     whole = read_rows(directory, decode=name)
@@ -223,7 +223,7 @@ def test_kinds_alone(log: str) -> None:
     assert some == [{"version": row["version"], "type": row["type"]} for row in whole]
 
 
-def test_splits_and_ranges_of_typed_rows() -> None:
+def test_splits_and_ranges_have_the_same_typed_rows() -> None:
     whole = read_typed(CONTROLLER, decode="metadata", includeControl=True)
     parts = read_typed(CONTROLLER, decode="metadata", includeControl=True, maxSplitBytes=900)
     assert parts == whole
@@ -233,7 +233,7 @@ def test_splits_and_ranges_of_typed_rows() -> None:
 
 
 @spark_group
-def test_typed_rows_in_spark(spark: SparkSession) -> None:
+def test_spark_has_typed_rows(spark: SparkSession) -> None:
     reader = spark.read.format("kraftwire").options(decode="auto", includeControl="true")
     frame = reader.load(str(BROKER))
     rows = [without_nulls(row.asDict(recursive=True)) for row in frame.collect()]
@@ -244,7 +244,7 @@ def test_typed_rows_in_spark(spark: SparkSession) -> None:
 
 
 @spark_group
-def test_a_schema_names_fields_in_spark(spark: SparkSession) -> None:
+def test_a_spark_schema_selects_fields(spark: SparkSession) -> None:
     schema = "TopicRecord struct<name: string>, offset bigint"
     reader = spark.read.format("kraftwire").option("decode", "metadata").schema(schema)
     frame = reader.load(str(CONTROLLER))
