@@ -25,7 +25,7 @@ def reset(sequence: int) -> bytes:
     return on_link(ETHERNET, ip(CLIENT, SERVER, tcp(CLIENT, SERVER, sequence, 0, RST, b"")))
 
 
-def test_a_reset_outside_of_the_window_ends_nothing() -> None:
+def test_a_reset_outside_the_window_is_ignored() -> None:
     talk = exchanges(3)
     strange = reset(talk.starts[0] + 2**31)
     found, traffic = read_packets([*talk.packets[:5], strange, *talk.packets[5:]])
@@ -33,7 +33,7 @@ def test_a_reset_outside_of_the_window_ends_nothing() -> None:
     assert not traffic.losses.lost
 
 
-def test_what_comes_behind_a_reset_is_counted() -> None:
+def test_segments_after_a_reset_are_counted() -> None:
     talk = exchanges(2)
     early = reset(talk.starts[0] + talk.sent[0])
     found, traffic = read_packets([*talk.packets[:-1], early, talk.packets[-1]])
@@ -51,7 +51,7 @@ def test_ports_used_again_without_a_handshake_are_counted() -> None:
 
 
 @pytest.mark.parametrize("gap", [2**30 + 5, 2**31, 2**31 + 5])
-def test_a_connection_goes_on_behind_gigabytes_that_are_missing(gap: int) -> None:
+def test_a_connection_continues_after_missing_gigabytes(gap: int) -> None:
     talk = exchanges(3)
     talk.sent[1] += gap
     for number in range(4, 10):
@@ -73,7 +73,7 @@ def test_segments_outside_of_the_window_that_do_not_join_are_left_out() -> None:
     assert (assembler.out_of_window, assembler.out_of_window_bytes) == (4, 16)
 
 
-def test_late_segments_of_another_stream_do_not_move_one_that_goes_on() -> None:
+def test_late_segments_of_another_stream_do_not_move_the_current_one() -> None:
     assembler = StreamAssembler()
     assembler.start(0)
     for number in range(5):
@@ -82,7 +82,7 @@ def test_late_segments_of_another_stream_do_not_move_one_that_goes_on() -> None:
     assert (assembler.out_of_window, assembler.expected) == (5, 5)
 
 
-def test_bytes_that_are_missing_take_no_memory() -> None:
+def test_missing_bytes_take_no_memory() -> None:
     """A hole of a gigabyte once counted as a gigabyte that waits."""
     connection = TcpConnection(b"client")
     connection.receive(TcpSegment(b"client", b"server", 5, 0, ACK, b"x", 0), 1, 0.0)
@@ -108,7 +108,7 @@ def lossy(count: int) -> Iterator[bytes]:
         yield from (packet for packet in talk.packets if chance.random() > 0.1)
 
 
-def test_many_lost_packets_pile_nothing_up() -> None:
+def test_many_lost_packets_take_no_memory() -> None:
     traffic = Traffic(Packets((0.0, data) for data in lossy(4000)), registry)
     waits = [traffic.packets - frame.place.packet for frame in traffic if frame.place is not None]
     assert len(waits) > 7000
@@ -134,7 +134,7 @@ def test_keep_alives_and_probes_of_a_closed_window_change_nothing() -> None:
     assert not traffic.losses.lost
 
 
-def test_times_that_go_backwards_change_nothing() -> None:
+def test_descending_times_change_nothing() -> None:
     packets = exchanges(6).packets
     backwards = Packets((-float(number), data) for number, data in enumerate(packets))
     traffic = Traffic(backwards, registry)

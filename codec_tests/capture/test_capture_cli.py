@@ -33,7 +33,7 @@ def test_the_committed_capture_decodes_and_encodes_back() -> None:
     assert "24 APIs" in result.stderr
 
 
-def test_json_has_what_the_frame_says() -> None:
+def test_json_has_the_fields_of_the_frame() -> None:
     result = capture_decode("-", stdin=cassette_of(metadata_request(5), metadata_response(5)))
     assert result.exit_code == 0
     asked, answered = rows_of(result)
@@ -66,7 +66,7 @@ def test_a_table_has_a_row_for_each_frame() -> None:
     assert len(lines) == 3
 
 
-def test_a_table_has_a_column_of_errors_where_there_are_some() -> None:
+def test_a_table_has_a_column_of_errors_if_there_are_any() -> None:
     data = cassette_of(metadata_request(5), replace(metadata_response(5), data=b"ab"))
     lines = capture_decode("-", "-o", "table", stdin=data).stdout.splitlines()
     assert lines[0].endswith("bytes  error")
@@ -85,7 +85,7 @@ def test_the_table_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("api", ["Fetch", "fetch", "1", "FetchRequest"])
-def test_one_api(api: str) -> None:
+def test_one_api_can_be_selected(api: str) -> None:
     result = capture_decode(CAPTURE, "--api", api)
     assert result.exit_code == 0
     assert {row["api"] for row in rows_of(result)} == {"Fetch"}
@@ -99,7 +99,7 @@ def test_an_unknown_api_is_refused(api: str) -> None:
     assert result.stdout == ""
 
 
-def test_one_frame_in_full() -> None:
+def test_one_frame_is_printed_in_full() -> None:
     data = cassette_of(metadata_request(5), metadata_response(5))
     (row,) = rows_of(capture_decode("-", "--frame", "2", stdin=data))
     assert row["frame"] == 2
@@ -118,13 +118,13 @@ def test_a_refused_api_versions_request_is_shown_in_version_0() -> None:
     assert (row["version"], row["message"]["errorCode"]) == (0, 35)
 
 
-def test_a_frame_that_is_not_there() -> None:
+def test_a_missing_frame_is_an_error() -> None:
     result = capture_decode("-", "--frame", "9", stdin=cassette_of(metadata_request(5)))
     assert result.exit_code == 2
     assert "has no frame 9" in result.stderr
 
 
-def test_what_cannot_be_decoded_is_a_finding() -> None:
+def test_an_undecodable_frame_is_a_finding() -> None:
     broken = replace(metadata_request(5), data=metadata_request(5).data[:-1])
     data = cassette_of(broken, metadata_response(5))
     result = capture_decode("-", stdin=data)
@@ -139,7 +139,7 @@ def test_what_cannot_be_decoded_is_a_finding() -> None:
     assert "frame 1: tags: varint is cut off" in one.stderr
 
 
-def test_what_does_not_encode_back_is_a_finding() -> None:
+def test_a_frame_that_does_not_encode_back_is_a_finding() -> None:
     sound = metadata_request(5)
     overlong = replace(sound, data=sound.data[:-1] + b"\x80\x00")
     result = capture_decode("-", stdin=cassette_of(overlong))
@@ -158,12 +158,12 @@ def test_a_bad_file_is_refused_with_its_line(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     result = capture_decode(tmp_path / "absent.jsonl")
     assert result.exit_code == 2
 
 
-def test_secrets_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_secrets_are_omitted_on_request(tmp_path: Path) -> None:
     password = b"\0alice\0very-secret"
     login = request(SaslAuthenticateRequest(auth_bytes=password), 2, 5)
     answer = response(SaslAuthenticateResponse(), 2, 5)

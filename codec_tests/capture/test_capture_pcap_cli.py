@@ -37,7 +37,7 @@ def write(tmp_path: Path) -> Write:
     return write_file
 
 
-def test_frames_say_when_and_between_whom(write: Write) -> None:
+def test_frames_have_times_and_addresses(write: Write) -> None:
     result = capture_decode(write(pcap(exchange().timed())))
     assert result.exit_code == 0, result.stderr
     first, second, *_ = rows_of(result)
@@ -55,13 +55,13 @@ def test_frames_say_when_and_between_whom(write: Write) -> None:
     assert "7 packets, 1 TCP connection with data, 1 of Kafka" in result.stderr
 
 
-def test_a_capture_through_a_pipe() -> None:
+def test_a_capture_is_read_through_a_pipe() -> None:
     result = capture_decode("-", "-o", "table", stdin=pcap(exchange().timed()))
     assert result.exit_code == 0
     assert len(result.stdout.splitlines()) == 5
 
 
-def test_missing_packets_are_a_finding_with_their_place(write: Write) -> None:
+def test_missing_packets_are_a_finding_with_their_position(write: Write) -> None:
     timed = exchange(4).timed()
     result = capture_decode(write(pcap(timed[:5] + timed[6:])))
     assert result.exit_code == 1
@@ -70,7 +70,7 @@ def test_missing_packets_are_a_finding_with_their_place(write: Write) -> None:
     assert f"lost: bytes that are not in the capture: 1 place, 25 bytes; {place}" in result.stderr
 
 
-def test_a_file_that_breaks_off_is_a_finding(write: Write) -> None:
+def test_a_truncated_file_is_a_finding(write: Write) -> None:
     path = write(pcap(exchange().timed())[:-3])
     result = capture_decode(path)
     assert result.exit_code == 1
@@ -85,7 +85,7 @@ def test_a_capture_without_kafka_is_a_finding(write: Write) -> None:
     assert "no Kafka connection was found" in result.stderr
 
 
-def test_what_was_read_can_be_saved_as_a_cassette(write: Write, tmp_path: Path) -> None:
+def test_decoded_frames_can_be_saved_as_a_cassette(write: Write, tmp_path: Path) -> None:
     saved = tmp_path / "session.jsonl"
     path = write(pcap(exchange().timed()))
     assert capture_decode(path, "--save", saved).exit_code == 0
@@ -105,14 +105,14 @@ def test_filters_work_on_cassettes() -> None:
     assert rows_of(capture_decode(CAPTURE, "--topic", "no such topic")) == []
 
 
-def test_gzip_is_named_with_what_to_do(write: Write) -> None:
+def test_gzip_is_named_with_a_remedy(write: Write) -> None:
     result = capture_decode(write(b"\x1f\x8b\x08\x00"))
     assert result.exit_code == 2
     assert "| kraftwire capture decode -" in result.stderr
 
 
 @pytest.mark.parametrize("data", [b"", b"\xd4\xc3\xb2\xa1\x02", b"\n\r\r\n" + bytes(40)])
-def test_files_that_are_nothing_are_refused(write: Write, data: bytes) -> None:
+def test_other_files_are_refused(write: Write, data: bytes) -> None:
     result = capture_decode(write(data))
     assert (result.exit_code, result.stdout) == (2, "")
     assert "Traceback" not in result.stderr
@@ -134,14 +134,16 @@ def test_help_does_not_need_the_library() -> None:
     ("data", "said"),
     [(b"", "is empty"), (b"\x00\x04\x00\x01", "neither a packet capture"), (b"hi", "neither")],
 )
-def test_a_wrong_file_is_not_called_bad_json(write: Write, data: bytes, said: str) -> None:
+def test_a_file_of_another_format_is_not_called_bad_json(
+    write: Write, data: bytes, said: str
+) -> None:
     result = capture_decode(write(data))
     assert result.exit_code == 2
     assert said in result.stderr
     assert "JSON" not in result.stderr
 
 
-def test_one_of_a_kind_is_counted_in_the_singular(write: Write) -> None:
+def test_one_frame_is_counted_in_the_singular(write: Write) -> None:
     result = capture_decode(write(pcap(exchange(1).timed())))
     assert "2 frames of 1 connection: 1 request, 1 response\n" in result.stderr
     assert "1 API, 1 version of them\n" in result.stderr

@@ -49,7 +49,7 @@ def error_of(data: bytes) -> CassetteError:
 
 
 @given(frames)
-def test_what_is_written_is_read(recorded: list[Frame]) -> None:
+def test_written_frames_are_read_back(recorded: list[Frame]) -> None:
     stream = io.BytesIO()
     assert write_cassette(stream, HEADER, recorded) == len(recorded)
     stream.seek(0)
@@ -58,7 +58,7 @@ def test_what_is_written_is_read(recorded: list[Frame]) -> None:
     assert list(reader) == recorded
 
 
-def test_the_format_is_what_the_documentation_says() -> None:
+def test_the_format_is_as_documented() -> None:
     stream = io.BytesIO()
     write_cassette(stream, HEADER, [Frame(1, "request", 0.5, b"\x00\x01")])
     header, frame = map(json.loads, stream.getvalue().splitlines())
@@ -73,7 +73,7 @@ def test_frames_are_read_one_at_a_time() -> None:
         next(reader)
 
 
-def test_empty_lines_and_unknown_keys_are_passed_over() -> None:
+def test_empty_lines_and_unknown_keys_are_ignored() -> None:
     data = HEADER_LINE + b"\n" + line(comment="from a later version") + b"\r\n"
     assert [frame.data for frame in read(data)] == [b"\x00\x01"]
 
@@ -98,7 +98,7 @@ def test_an_error_names_file_and_line() -> None:
         (HEADER_LINE.replace(b'"a test"', b"5"), "recorded_by: not a string"),
     ],
 )
-def test_what_is_no_cassette_is_refused(data: bytes, reason: str) -> None:
+def test_other_files_are_refused(data: bytes, reason: str) -> None:
     error = error_of(data)
     assert error.reason.startswith(reason)
     assert error.line == 1
@@ -138,12 +138,12 @@ def test_a_bad_line_is_refused(bad: bytes, reason: str) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_garbage_gives_nothing_but_cassette_errors(data: bytes) -> None:
+def test_garbage_raises_only_cassette_errors(data: bytes) -> None:
     for start in (b"", HEADER_LINE):
         with suppress(CassetteError):
             read(start + data)
 
 
-def test_a_line_without_end_is_not_read_forever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_line_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kraftwire.capture.cassette._MAX_LINE_SIZE", 1000)
     assert "more than 1000 bytes" in error_of(HEADER_LINE + b" " * 5000).reason

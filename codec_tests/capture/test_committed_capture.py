@@ -67,7 +67,7 @@ def test_classic_and_flexible_headers_are_there() -> None:
     assert headers == {("request", 1), ("request", 2), ("response", 0), ("response", 1)}
 
 
-def test_requests_without_response_are_those_whose_response_is_not_kafkas() -> None:
+def test_only_responses_that_differ_from_kafkas_are_missing() -> None:
     alone = {
         (exchange.request.api, exchange.request.version)
         for exchange in pair(decoded_frames(CAPTURE))
@@ -93,7 +93,7 @@ def test_batches_of_every_compression_are_there(compression: int) -> None:
     assert compression in found
 
 
-def test_it_is_written_as_the_recorder_writes_it() -> None:
+def test_the_recorder_would_write_the_same_bytes() -> None:
     with CAPTURE.open("rb") as stream:
         reader = CassetteReader(stream, CAPTURE.name)
         header, frames = reader.header, list(reader)

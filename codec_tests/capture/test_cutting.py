@@ -86,7 +86,7 @@ def accounted(frames: list[CutFrame], reports: Reports) -> int:
     return sum(len(frame.data) + 4 for frame in frames) + sum(size for _, size, *_ in reports.all)
 
 
-def test_a_gap_does_not_throw_away_the_frames_before_it() -> None:
+def test_a_gap_keeps_the_frames_before_it() -> None:
     """The candidate at byte 2 once took the real frame at byte 25 along."""
     start = FALSE_START + bytes(5)
     assert len(start) == 25
@@ -96,7 +96,7 @@ def test_a_gap_does_not_throw_away_the_frames_before_it() -> None:
     assert accounted(frames, reports) == size
 
 
-def test_the_beginning_of_a_frame_before_a_gap_says_where_the_next_one_is() -> None:
+def test_the_size_of_a_frame_before_a_gap_shows_the_next_frame() -> None:
     """The frame behind the gap needs no search, since the one in the gap has a known size."""
     large = add_size(request(MetadataRequest(topics=None), 12, 7).data + bytes(300))
     parts: list[bytes | int] = [
@@ -120,7 +120,7 @@ def test_small_numbers_do_not_end_a_search(filler: bytes) -> None:
     assert GIVEN_UP not in reports.reasons
 
 
-def test_a_search_goes_on_behind_too_many_false_candidates() -> None:
+def test_a_search_continues_after_too_many_false_candidates() -> None:
     lure = (50_000).to_bytes(4) + bytes([0, 3, 0, 12]) + b"\0\0\0\1"
     frames, reports, size = cut([lure * 20_000, b"?", *REQUESTS])
     assert reports.size_of(GIVEN_UP) > 0
@@ -128,7 +128,7 @@ def test_a_search_goes_on_behind_too_many_false_candidates() -> None:
     assert accounted(frames, reports) == size
 
 
-def test_frames_within_a_candidate_that_goes_on_and_on_are_found() -> None:
+def test_frames_within_an_endless_candidate_are_found() -> None:
     """Its size is 64 MiB; once nothing else came out before that, or the connection's end."""
     false = bytes.fromhex("04000000 0000 0003 00000001 0004") + b"abcd"
     rest = REQUESTS * (400_000 // len(b"".join(REQUESTS)))
@@ -140,7 +140,7 @@ def test_frames_within_a_candidate_that_goes_on_and_on_are_found() -> None:
     assert bodies(frames) == rest
 
 
-def test_frames_within_a_whole_frame_are_its_own() -> None:
+def test_frames_within_a_complete_frame_belong_to_it() -> None:
     """A record that holds requests, each behind its length."""
     data = ProduceRequest.PartitionProduceData(index=0, records=b"".join(REQUESTS[:5]))
     topic = ProduceRequest.TopicProduceData(name="t", partition_data=[data])
@@ -171,7 +171,7 @@ def test_requests_of_an_unknown_version_in_a_row_are_frames() -> None:
     assert bodies(frames) == [unknown], "nothing follows it but the end"
 
 
-def test_what_is_left_out_has_its_own_packet() -> None:
+def test_skipped_bytes_have_their_own_packet() -> None:
     false = bytes.fromhex("00000100 0003 0000 00000001 0004") + b"abcd"
     _, reports, _ = cut([b"\xff" * 20, b"\xfe" * 20, false, b"\xfe" * 5, hole(900), REQUESTS[0]])
     dropped = {(offset, packet) for what, _, offset, packet in reports.all if what != MISSING}
@@ -179,7 +179,7 @@ def test_what_is_left_out_has_its_own_packet() -> None:
     assert {packet for offset, packet in dropped if 40 <= offset < 58} == {3}
 
 
-def test_a_frame_has_the_packet_that_completed_it_however_late_it_is_given() -> None:
+def test_a_frame_has_the_packet_that_completed_it() -> None:
     frames, _, _ = cut([FALSE_START, REQUESTS[0][:9], REQUESTS[0][9:], b"", hole(9), b"x"])
     assert [(frame.packet, frame.time) for frame in frames] == [(3, 3.0)]
 
@@ -187,9 +187,7 @@ def test_a_frame_has_the_packet_that_completed_it_however_late_it_is_given() -> 
 # -- connections ---------------------------------------------------------------------------
 
 
-def test_a_connection_begun_before_the_capture_is_searched_to_its_end_before_it_is_refused() -> (
-    None
-):
+def test_a_connection_begun_before_the_capture_is_searched_to_its_end() -> None:
     false = bytes.fromhex("06000000 0000 0003 00000001 0004") + b"abcd"
     talk = Talk(segment_size=30_000).open()
     talk.say(0, false + b"\xff" * 50_000 + add_size(metadata_request(1).data))
@@ -216,7 +214,7 @@ def test_answers_are_not_lost_while_a_false_candidate_waits() -> None:
     assert [one.error for one in decoded] == [None] * len(decoded)
 
 
-def test_lost_bytes_are_placed_at_the_packet_that_shows_them() -> None:
+def test_lost_bytes_are_reported_at_the_packet_that_shows_them() -> None:
     """It was the one at which they were given up, hundreds of packets later."""
     talk = exchanges(400)
     kept = [*talk.packets[:9], *talk.packets[10:]]
@@ -225,7 +223,7 @@ def test_lost_bytes_are_placed_at_the_packet_that_shows_them() -> None:
     assert traffic.losses.lost[MISSING].first.startswith("packet 10, ")
 
 
-def test_bytes_lost_before_others_are_placed_at_those() -> None:
+def test_bytes_lost_before_others_are_reported_there() -> None:
     talk = Talk().open().say(0, b"".join(REQUESTS))
     talk.say(1, add_size(metadata_response(1).data))
     for number in range(2, 5):
@@ -234,7 +232,7 @@ def test_bytes_lost_before_others_are_placed_at_those() -> None:
     assert traffic.losses.lost[MISSING].first.startswith("packet 6, 10.0.0.2:9092")
 
 
-def test_bytes_before_a_fin_are_placed_at_it() -> None:
+def test_bytes_lost_before_a_fin_are_reported_there() -> None:
     talk = exchanges(2)
     fin = tcp(CLIENT, SERVER, talk.starts[0] + talk.sent[0] + 50, 0, FIN | ACK, b"")
     packets = [*talk.packets, on_link(ETHERNET, ip(CLIENT, SERVER, fin)), *exchanges(2).packets[:0]]
@@ -242,7 +240,7 @@ def test_bytes_before_a_fin_are_placed_at_it() -> None:
     assert traffic.losses.lost[MISSING].first.startswith(f"packet {len(packets)}, 10.0.0.1")
 
 
-def test_a_stream_that_goes_on_elsewhere_is_placed_at_its_first_segment() -> None:
+def test_a_stream_that_continues_elsewhere_is_reported_at_its_first_segment() -> None:
     talk = exchanges(3)
     talk.sent[1] += 2**31
     begins = len(talk.packets) + 2

@@ -26,7 +26,7 @@ def test_every_frame_encodes_back_to_the_same_bytes() -> None:
         assert one.encode(registry) == one.frame.data, f"frame {one.number}"
 
 
-def test_it_has_at_least_200_frames_of_40_apis_those_of_kraft_among_them() -> None:
+def test_it_has_at_least_200_frames_of_40_apis_including_krafts() -> None:
     apis = {one.api for one in decoded_frames(CAPTURE)}
     assert len(apis) >= 70
     assert apis >= KRAFT
@@ -35,7 +35,7 @@ def test_it_has_at_least_200_frames_of_40_apis_those_of_kraft_among_them() -> No
     assert all(exchange.response is not None for exchange in pair(decoded_frames(CAPTURE)))
 
 
-def test_no_secrets_are_in_it() -> None:
+def test_it_has_no_secrets() -> None:
     keys = {one.api_key for one in decoded_frames(CAPTURE)}
     assert ApiKey.SASL_AUTHENTICATE not in keys
     assert not any("TOKEN" in ApiKey(key).name for key in keys if key is not None)
@@ -44,7 +44,7 @@ def test_no_secrets_are_in_it() -> None:
         assert b"password" not in one.frame.data.lower().replace(b"password.encoder", b"")
 
 
-def test_it_is_written_as_the_recorder_writes_it() -> None:
+def test_the_recorder_would_write_the_same_bytes() -> None:
     with CAPTURE.open("rb") as stream:
         reader = CassetteReader(stream, CAPTURE.name)
         header, frames = reader.header, list(reader)

@@ -34,25 +34,25 @@ def test_every_rule_is_about_a_field(pattern: str, path: str) -> None:
     assert any(has_path(one, path) for one in named)
 
 
-def test_bound_names_are_volatile_fields() -> None:
+def test_bound_names_name_volatile_fields() -> None:
     for name, path in BOUND.items():
         assert has_path(registry.message(name), path)
         assert MatchRules().is_volatile(name, path)
 
 
-def test_polled_patterns_are_about_apis() -> None:
+def test_polled_patterns_match_apis() -> None:
     apis = [one.__name__.removesuffix("Request") for one in REQUESTS]
     for pattern in POLLED:
         assert any(fnmatchcase(api, pattern) for api in apis), pattern
 
 
 @pytest.mark.parametrize("api", ["Produce", "JoinGroup", "OffsetCommit", "CreateTopics", "EndTxn"])
-def test_what_changes_something_is_not_polled(api: str) -> None:
+def test_requests_that_change_something_are_not_polled(api: str) -> None:
     assert not is_polled(api)
 
 
 @given(st.lists(st.text(max_size=5), max_size=5))
-def test_lists_are_compared_without_their_order(names: list[str]) -> None:
+def test_lists_are_compared_regardless_of_order(names: list[str]) -> None:
     def asked(of: list[str]) -> MetadataRequest:
         topic = MetadataRequest.MetadataRequestTopic
         return MetadataRequest(topics=[topic(name=name) for name in of])
@@ -63,7 +63,7 @@ def test_lists_are_compared_without_their_order(names: list[str]) -> None:
     assert more.fixed != rules.shape(asked(names), (12,)).fixed
 
 
-def test_distance_counts_volatile_fields_that_differ() -> None:
+def test_distance_counts_differing_volatile_fields() -> None:
     rules = MatchRules()
     recorded = rules.shape(HeartbeatRequest(generation_id=1, member_id="m"), (4,))
     living = rules.shape(HeartbeatRequest(generation_id=2, member_id="me"), (4,))

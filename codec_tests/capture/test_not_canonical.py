@@ -71,7 +71,7 @@ def test_a_header_that_is_not_canonical_is_marked() -> None:
     assert [(one.path, one.offset, one.size) for one in decoded.deviations()] == [("tags", at, 2)]
 
 
-def test_a_frame_that_is_read_leniently_says_both(tmp_path: Path) -> None:
+def test_a_leniently_read_frame_has_both_marks(tmp_path: Path) -> None:
     sound = metadata_request(5).data
     path = tmp_path / "odd.bin"
     path.write_bytes(sound[:-1] + b"\x80\0" + b"????")
@@ -84,7 +84,7 @@ def test_a_frame_that_is_read_leniently_says_both(tmp_path: Path) -> None:
     )
 
 
-def test_decode_marks_it_and_encode_reads_what_it_printed(tmp_path: Path) -> None:
+def test_decode_marks_a_frame_and_encode_reads_its_output(tmp_path: Path) -> None:
     path = tmp_path / "fetch.bin"
     path.write_bytes(fetch(*DEFAULTS).data)
     result = run("decode", "--response", path, "--name", "Fetch", "--version", 16)

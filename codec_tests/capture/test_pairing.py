@@ -26,7 +26,7 @@ from codec_tests.capture.sample_frames import (
 )
 
 
-def test_a_response_is_decoded_as_its_request_says() -> None:
+def test_a_response_is_decoded_by_its_request() -> None:
     asked, answered = decode(metadata_request(5), metadata_response(5))
     assert (asked.number, asked.api, asked.api_key, asked.version) == (1, "Metadata", 3, 12)
     assert asked.header.client_id == "tester"
@@ -43,7 +43,7 @@ def test_a_response_is_decoded_as_its_request_says() -> None:
     assert answered.encodes_back(registry)
 
 
-def test_responses_are_told_apart_by_correlation_id_in_any_order() -> None:
+def test_responses_are_matched_by_correlation_id_in_any_order() -> None:
     frames = decode(
         metadata_request(1, version=12),
         metadata_request(2, version=1),
@@ -54,7 +54,7 @@ def test_responses_are_told_apart_by_correlation_id_in_any_order() -> None:
     assert [exchange.response for exchange in pair(frames)] == [frames[3], frames[2]]
 
 
-def test_a_response_too_short_for_an_id_takes_no_request() -> None:
+def test_a_response_too_short_for_an_id_matches_no_request() -> None:
     short = replace(metadata_response(0), data=b"\0\0")
     asked, bad, answered = decode(metadata_request(0), short, metadata_response(0))
     assert str(bad.error) == "correlation_id: 2 bytes cannot hold one (at byte 0)"
@@ -73,7 +73,7 @@ def test_connections_are_kept_apart() -> None:
     assert frames[3].request is frames[0]
 
 
-def test_an_id_may_be_used_again() -> None:
+def test_an_id_may_be_reused() -> None:
     frames = decode(
         metadata_request(1, version=12),
         metadata_response(1, version=12),
@@ -99,7 +99,7 @@ def test_a_refused_api_versions_request_is_answered_in_version_0() -> None:
     assert refused.encodes_back(registry)
 
 
-def test_a_recording_may_begin_and_end_anywhere() -> None:
+def test_a_recording_may_start_and_end_anywhere() -> None:
     lonely, asked = decode(metadata_response(1), metadata_request(2))
     assert isinstance(lonely.error, DecodeError)
     assert "answers no request" in str(lonely.error)
@@ -133,7 +133,7 @@ def test_an_unknown_api_is_an_error() -> None:
     assert (decoded.api, decoded.header) == (None, None)
 
 
-def test_requests_that_nobody_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unanswered_requests_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoder, "_MAX_UNANSWERED", 2)
     asked = [metadata_request(number) for number in (1, 2, 3)]
     *_, forgotten, answered = decode(*asked, metadata_response(1), metadata_response(3))
@@ -141,7 +141,7 @@ def test_requests_that_nobody_answers_are_forgotten(monkeypatch: pytest.MonkeyPa
     assert answered.error is None
 
 
-def test_another_encoding_of_the_same_is_noticed() -> None:
+def test_another_encoding_of_the_same_message_is_noticed() -> None:
     sound = metadata_request(1)
     overlong = sound.data[:-1] + b"\x80\x00"  # the empty tag section, in two bytes
     (decoded,) = decode(replace(sound, data=overlong))
@@ -163,7 +163,7 @@ def test_another_encoding_of_the_same_is_noticed() -> None:
         max_size=6,
     )
 )
-def test_any_bytes_give_a_decoded_frame_each(frames: list[Frame]) -> None:
+def test_any_bytes_give_a_decoded_frame(frames: list[Frame]) -> None:
     decoded = decode(*frames)
     assert [one.frame for one in decoded] == frames
     for one in decoded:
@@ -172,7 +172,7 @@ def test_any_bytes_give_a_decoded_frame_each(frames: list[Frame]) -> None:
     pair(decoded)
 
 
-def test_each_request_that_nobody_answers_costs_the_same() -> None:
+def test_unanswered_requests_take_constant_time() -> None:
     """Forgetting the oldest once passed over all that had been forgotten before."""
     (decoded,) = decode(metadata_request(1))
     requests = [

@@ -42,7 +42,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_has_the_same_packets(form: str, tmp_path: Path) -> None:
+def test_every_format_has_the_same_packets(form: str, tmp_path: Path) -> None:
     path = tmp_path / "capture"
     path.write_bytes(FORMS[form])
     file = PcapFile(path)
@@ -59,7 +59,7 @@ def _link_type(form: str) -> int:
 
 
 @pytest.mark.parametrize("form", ["pcap", "pcapng"])
-def test_a_file_that_breaks_off_gives_what_is_before(form: str, tmp_path: Path) -> None:
+def test_a_truncated_file_gives_the_packets_before_its_end(form: str, tmp_path: Path) -> None:
     path = tmp_path / "capture"
     path.write_bytes(FORMS[form][:-5])
     file = PcapFile(path, "shown")
@@ -69,7 +69,7 @@ def test_a_file_that_breaks_off_gives_what_is_before(form: str, tmp_path: Path) 
     assert str(file.error).startswith("shown: packet 11: ")
 
 
-def test_a_file_of_something_else(tmp_path: Path) -> None:
+def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "capture"
     for data in (b"", b"\xd4\xc3\xb2\xa1", b"no capture at all, but long enough for a header"):
         path.write_bytes(data)
@@ -94,7 +94,7 @@ def test_without_the_library_the_error_says_what_to_install(
 
 
 @pytest.mark.parametrize("form", ["pcap", "pcapng", "pcap, big-endian", "pcap, cooked"])
-def test_damaged_files_raise_nothing_but_our_errors(form: str, tmp_path: Path) -> None:
+def test_damaged_files_raise_only_kraftwire_errors(form: str, tmp_path: Path) -> None:
     chance = random.Random(form)
     path = tmp_path / "capture"
     for _ in range(MUTANTS):

@@ -78,7 +78,7 @@ async def test_a_broker_that_a_response_names_gets_a_listener() -> None:
 
 
 @in_loop
-async def test_what_names_no_broker_passes_as_the_very_bytes() -> None:
+async def test_responses_without_brokers_pass_unchanged() -> None:
     answers = [b"\0\0\0\1\0\0\0\0\0\0", bytes(4) + bytes(range(200))]
 
     async def odd(_: bytes, peer: Peer) -> None:
@@ -97,7 +97,7 @@ async def test_what_names_no_broker_passes_as_the_very_bytes() -> None:
 
 
 @in_loop
-async def test_a_response_that_only_java_reads_is_rewritten_too() -> None:
+async def test_a_leniently_readable_response_is_rewritten_too() -> None:
     async def with_trailing_bytes(request: bytes, peer: Peer) -> None:
         header, _ = registry.decode_request_header(request)
         peer.send(registry.encode_response(header, metadata(("b", 9092))) + b"\0")
@@ -109,7 +109,7 @@ async def test_a_response_that_only_java_reads_is_rewritten_too() -> None:
 
 
 @in_loop
-async def test_pipelined_requests_keep_their_order_and_acks_0_has_no_answer() -> None:
+async def test_pipelined_requests_keep_their_order_and_acks_0_has_no_response() -> None:
     async def answer(request: bytes, peer: Peer) -> None:
         header, message = registry.decode_request(request)
         if not isinstance(message, ProduceRequest):
@@ -183,7 +183,7 @@ async def test_the_proxy_speaks_tls_for_its_clients(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_a_client_is_hung_up_on_where_the_broker_refuses() -> None:
+async def test_a_client_is_disconnected_if_the_broker_refuses() -> None:
     async with upstream(silent) as gone:
         pass
     async with proxying(gone) as (proxy, own), client(own) as peer:
@@ -195,7 +195,7 @@ async def test_a_client_is_hung_up_on_where_the_broker_refuses() -> None:
 
 
 @in_loop
-async def test_a_broker_that_leaves_requests_unanswered_is_told_of() -> None:
+async def test_a_broker_that_leaves_requests_unanswered_is_reported() -> None:
     async def hang_up(_: bytes, peer: Peer) -> None:
         peer.close()
 
@@ -206,7 +206,7 @@ async def test_a_broker_that_leaves_requests_unanswered_is_told_of() -> None:
 
 
 @in_loop
-async def test_clients_may_come_and_go() -> None:
+async def test_clients_may_connect_and_disconnect() -> None:
     recorded = Recorded()
     async with upstream(silent) as broker, proxying(broker, record=recorded) as (proxy, own):
         async with client(own):
@@ -223,7 +223,7 @@ async def test_clients_may_come_and_go() -> None:
 
 
 @in_loop
-async def test_a_client_that_has_sent_all_it_will_gets_its_answers() -> None:
+async def test_a_half_closed_client_gets_its_responses() -> None:
     async with scene(say_versions) as (_, __, peer):
         headers = [peer.ask(ApiVersionsRequest(), 0, number) for number in range(50)]
         peer.writer.write_eof()
@@ -242,7 +242,7 @@ async def test_a_client_that_has_sent_all_it_will_gets_its_answers() -> None:
     ],
 )
 @in_loop
-async def test_what_is_no_frame_ends_its_connection_alone(data: bytes, told: str) -> None:
+async def test_an_invalid_frame_ends_only_its_connection(data: bytes, told: str) -> None:
     async with scene(say_versions) as (proxy, own, peer), client(own) as other:
         peer.writer.write(data)
         await peer.is_hung_up_on()
@@ -309,7 +309,7 @@ async def test_closing_ends_every_connection() -> None:
 
 
 @in_loop
-async def test_brokers_that_cannot_be_anywhere_are_named_in_vain() -> None:
+async def test_brokers_with_impossible_addresses_get_no_listener() -> None:
     named = [("b" * 300, 9092), ("..", 9092), ("b\0", 9092), ("b", 70_000), (HOST, 1)]
     named += [("\u00e9" * 200, 1), ("", 5), ("b", -1)]
 
@@ -329,7 +329,7 @@ async def test_brokers_that_cannot_be_anywhere_are_named_in_vain() -> None:
 
 
 @in_loop
-async def test_there_are_no_more_than_so_many_listeners() -> None:
+async def test_the_number_of_listeners_is_limited() -> None:
     async def name_many(request: bytes, peer: Peer) -> None:
         peer.answer(request, metadata(*((f"b{number}", 9092) for number in range(300))))
 
@@ -341,7 +341,7 @@ async def test_there_are_no_more_than_so_many_listeners() -> None:
 
 
 @in_loop
-async def test_a_broker_whose_certificate_nobody_vouches_for_is_told_of(tmp_path: Path) -> None:
+async def test_a_broker_with_an_untrusted_certificate_is_reported(tmp_path: Path) -> None:
     server_side = ServerSecurity(tls=Tls(certificates=Authority(tmp_path).issue("broker")))
     other = Authority(tmp_path, "other")
     security = ClientSecurity(tls=Tls(authorities=other.file))
@@ -358,7 +358,7 @@ async def test_a_broker_whose_certificate_nobody_vouches_for_is_told_of(tmp_path
 
 
 @in_loop
-async def test_listeners_take_the_ports_of_a_range_while_there_are_some() -> None:
+async def test_listeners_use_the_free_ports_of_a_range() -> None:
     free = held_port()
     named = [(f"broker-{number}", 9092) for number in range(2)]
 
@@ -376,7 +376,7 @@ async def test_listeners_take_the_ports_of_a_range_while_there_are_some() -> Non
 
 
 @in_loop
-async def test_an_address_of_the_proxy_itself_stays() -> None:
+async def test_an_address_of_the_proxy_itself_is_kept() -> None:
     named: list[tuple[str, int]] = []
 
     async def name_proxy(request: bytes, peer: Peer) -> None:

@@ -118,7 +118,7 @@ def frames_of(path: Path) -> list[Frame]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_with_every_frame_in_the_file(
+def test_a_signal_ends_the_proxy_with_every_frame_in_the_file(
     broker: int, tmp_path: Path, number: int
 ) -> None:
     out = tmp_path / "session.jsonl"
@@ -135,7 +135,7 @@ def test_a_signal_ends_it_with_every_frame_in_the_file(
     assert decoded.exit_code == 0, decoded.stderr
 
 
-def test_it_goes_on_in_a_cassette_where_that_is_wanted(broker: int, tmp_path: Path) -> None:
+def test_the_proxy_appends_to_a_cassette_on_request(broker: int, tmp_path: Path) -> None:
     out = tmp_path / "session.jsonl"
     for options in ((), ("--append",)):
         with running(broker, out, *options) as proxy:
@@ -155,7 +155,7 @@ def test_it_goes_on_in_a_cassette_where_that_is_wanted(broker: int, tmp_path: Pa
     assert len(frames_of(out)) == 2
 
 
-def test_settings_of_a_client_have_it_speak_tls(tmp_path: Path) -> None:
+def test_client_settings_make_the_proxy_use_tls(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(authority.issue("broker"))
@@ -174,7 +174,7 @@ def test_settings_of_a_client_have_it_speak_tls(tmp_path: Path) -> None:
     assert len(frames_of(out)) == 2
 
 
-def test_settings_that_nobody_can_use_are_named(tmp_path: Path) -> None:
+def test_unusable_settings_are_named(tmp_path: Path) -> None:
     config = tmp_path / "client.properties"
     config.write_text("security.protocol=SECRET\n")
     options = ("--upstream", "b:1", "--out", str(tmp_path / "x"), "--upstream-config", str(config))
@@ -183,7 +183,7 @@ def test_settings_that_nobody_can_use_are_named(tmp_path: Path) -> None:
     assert "security.protocol: 'SECRET' is not one of PLAINTEXT" in result.stderr
 
 
-def test_what_is_risky_is_warned_of(broker: int, tmp_path: Path) -> None:
+def test_risky_settings_cause_a_warning(broker: int, tmp_path: Path) -> None:
     options = ("--no-redact", "--listen", "0.0.0.0:0")
     with running(broker, tmp_path / "session.jsonl", *options) as proxy:
         proxy.ask()
@@ -208,7 +208,7 @@ def test_standard_output_may_be_the_cassette(broker: int, tmp_path: Path) -> Non
         assert proxy.process.wait(SECONDS) == 141
 
 
-def test_a_full_disk_ends_it_and_leaves_a_cassette(broker: int, tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_proxy_and_leaves_a_cassette(broker: int, tmp_path: Path) -> None:
     out = tmp_path / "session.jsonl"
     limit = 2000
 
@@ -224,7 +224,7 @@ def test_a_full_disk_ends_it_and_leaves_a_cassette(broker: int, tmp_path: Path) 
     assert out.read_bytes().endswith(b"\n")
 
 
-def test_problems_are_told_when_they_are_met_and_are_findings(tmp_path: Path) -> None:
+def test_problems_are_printed_immediately_and_are_findings(tmp_path: Path) -> None:
     with socket.create_server((HOST, 0)) as listener:
         port: int = listener.getsockname()[1]
     with running(port, tmp_path / "session.jsonl") as proxy:
@@ -251,7 +251,7 @@ def test_problems_are_told_when_they_are_met_and_are_findings(tmp_path: Path) ->
         (("--upstream", "b:1", "--out", "x", "--upstream-config", "nowhere"), "No such file"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_makes_no_file(
+def test_impossible_requests_are_errors_and_create_no_file(
     options: tuple[str, ...], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -276,7 +276,7 @@ def test_a_port_in_use_replaces_no_file(tmp_path: Path) -> None:
 # -- the file ------------------------------------------------------------------------------
 
 
-def test_what_is_appended_comes_behind_what_is_there(tmp_path: Path) -> None:
+def test_appended_frames_follow_the_existing_ones(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     frame = Frame(3, "request", 1.5, b"ab", broker="b:1", redacted=("x",))
     with CassetteFile.create(path, HEADER) as file:
@@ -290,7 +290,7 @@ def test_what_is_appended_comes_behind_what_is_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"a", bytes(range(256))])
 @pytest.mark.parametrize("known", [{}, {"broker": 'b"\\:1'}, {"redacted": ("x", "y[0].\u00e9")}])
-def test_a_line_is_the_json_that_the_format_says(data: bytes, known: dict[str, Any]) -> None:
+def test_a_line_is_json_of_the_format(data: bytes, known: dict[str, Any]) -> None:
     line = frame_line(Frame(1, "request", 0.25, data, **known))
     assert line.endswith(b"}\n")
     assert json.loads(line) == {
@@ -302,7 +302,7 @@ def test_a_line_is_the_json_that_the_format_says(data: bytes, known: dict[str, A
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"connection": 1, "dir', b"no cassette\n"])
-def test_nothing_is_appended_to_what_is_no_cassette(tmp_path: Path, torn: bytes) -> None:
+def test_nothing_is_appended_to_another_file(tmp_path: Path, torn: bytes) -> None:
     path = tmp_path / "c.jsonl"
     with CassetteFile.create(path, HEADER) as file:
         file.write(Frame(1, "request", 0.0, b"ab"))
@@ -313,7 +313,7 @@ def test_nothing_is_appended_to_what_is_no_cassette(tmp_path: Path, torn: bytes)
     assert path.read_bytes() == before
 
 
-def test_a_file_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
+def test_an_existing_file_is_replaced_only_on_request(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_bytes(b"precious")
     with pytest.raises(CassetteExists):
@@ -331,7 +331,7 @@ def test_optional_keys_of_a_wrong_type_are_refused(tmp_path: Path, wrong: str) -
         frames_of(path)
 
 
-def test_two_do_not_write_to_one_cassette(tmp_path: Path) -> None:
+def test_two_proxies_cannot_write_to_one_cassette(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     with CassetteFile.create(path, HEADER) as file:
         before = path.read_bytes()

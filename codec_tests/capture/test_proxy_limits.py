@@ -38,7 +38,7 @@ async def until_told(proxy: Proxy, what: str) -> None:
 
 
 @in_loop
-async def test_connections_are_bounded_and_others_go_on() -> None:
+async def test_connections_are_limited_and_others_continue() -> None:
     limits = ProxyLimits(connections=5)
     async with scene(say_versions, limits=limits) as (proxy, own, peer), AsyncExitStack() as stack:
         await still_passes(peer)
@@ -55,7 +55,7 @@ async def test_connections_are_bounded_and_others_go_on() -> None:
 
 
 @in_loop
-async def test_a_client_gets_the_place_of_one_that_has_gone() -> None:
+async def test_a_client_gets_the_place_of_a_disconnected_one() -> None:
     async with (
         upstream(say_versions) as broker,
         proxying(broker, limits=ProxyLimits(connections=1)) as (proxy, own),
@@ -80,7 +80,7 @@ async def test_descriptors_are_kept_for_others(monkeypatch: pytest.MonkeyPatch) 
 
 
 @in_loop
-async def test_half_frames_of_many_connections_take_a_bounded_amount() -> None:
+async def test_incomplete_frames_take_bounded_memory() -> None:
     limits = ProxyLimits(pending_bytes=4 * _MIB)
     async with scene(say_versions, limits=limits) as (proxy, own, peer), AsyncExitStack() as stack:
         tracemalloc.start()
@@ -105,7 +105,7 @@ async def test_half_frames_of_many_connections_take_a_bounded_amount() -> None:
 
 
 @in_loop
-async def test_answers_that_a_client_does_not_read_count_too() -> None:
+async def test_unread_responses_count_too() -> None:
     async def much(request: bytes, peer: Peer) -> None:
         number = request[4:8]
         peer.send(number + bytes(3 * _MIB))

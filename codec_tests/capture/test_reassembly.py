@@ -61,7 +61,7 @@ def test_the_bytes_that_came_first_win_and_the_rest_is_missing(
 
 
 @given(starts, st.binary(min_size=1, max_size=200), st.data())
-def test_a_stream_survives_any_order_duplicates_and_other_cuts(
+def test_a_stream_survives_reordering_duplicates_and_resegmentation(
     start: int, stream: bytes, data: st.DataObject
 ) -> None:
     segments = []
@@ -80,7 +80,7 @@ def test_a_piece_has_the_time_of_the_packet_that_filled_the_hole() -> None:
     ]
 
 
-def test_a_hole_that_stays_has_the_packet_that_shows_it() -> None:
+def test_a_permanent_hole_has_the_packet_that_shows_it() -> None:
     pieces, _ = assemble(0, [(4, b"ef", 0), (6, b"gh", 0)])
     assert pieces == [
         StreamPiece(0, None, 4, 1, 1.0),
@@ -97,7 +97,7 @@ def test_a_segment_far_away_is_left_out() -> None:
     assert (assembler.out_of_window, assembler.has_hole) == (2, False)
 
 
-def test_a_stream_goes_on_beyond_the_largest_sequence_number() -> None:
+def test_a_stream_continues_after_the_largest_sequence_number() -> None:
     assembler = StreamAssembler()
     assembler.start(2**32 - 2)
     assembler.expected = 3 * 2**32  # 12 GiB have passed
@@ -107,7 +107,7 @@ def test_a_stream_goes_on_beyond_the_largest_sequence_number() -> None:
     assert piece.offset == 3 * 2**32 + 4
 
 
-def test_bytes_nobody_holds_can_be_given_up_to_an_offset() -> None:
+def test_missing_bytes_can_be_given_up_to_an_offset() -> None:
     assembler = StreamAssembler()
     assembler.start(0)
     assembler.add(8, b"late", 0, 1, 0.0)

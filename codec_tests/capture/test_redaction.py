@@ -100,7 +100,7 @@ def test_every_field_that_looks_secret_is_in_the_table_or_harmless() -> None:
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_a_redacted_message_is_one_whose_secrets_alone_differ(name: str) -> None:
+def test_a_redacted_message_differs_only_in_its_secrets(name: str) -> None:
     cls, rng = registry.message(name), random.Random(name)
     for version in cls.VALID_VERSIONS:
         for _ in range(20):
@@ -126,7 +126,7 @@ def put(message: Any, path: str, value: Any) -> None:
     setattr(get(message, holder), last, value)
 
 
-def test_the_json_form_loses_the_same() -> None:
+def test_the_json_form_loses_the_same_secrets() -> None:
     cls = AlterUserScramCredentialsRequest
     upsertion = cls.ScramCredentialUpsertion(name="u", salt=SECRET, salted_password=SECRET)
     form = cls(upsertions=[upsertion]).to_json(0)
@@ -136,7 +136,7 @@ def test_the_json_form_loses_the_same() -> None:
     assert form["upsertions"][0]["salt"] != REDACTED, "the form that was given stays"
 
 
-def test_settings_are_secret_by_name_or_because_the_broker_says_so() -> None:
+def test_settings_are_secret_by_name_or_by_the_brokers_flag() -> None:
     cls = DescribeConfigsResponse
     configs = [
         cls.DescribeConfigsResourceResult(name="ssl.key.password", value=TEXT),
@@ -191,7 +191,7 @@ def test_a_redacted_frame_decodes_with_the_same_header() -> None:
     assert message == SaslAuthenticateRequest(auth_bytes=REDACTED_BYTES)
 
 
-def test_a_redacted_frame_says_what_is_gone() -> None:
+def test_a_redacted_frame_names_the_removed_fields() -> None:
     data = request(SaslAuthenticateRequest(auth_bytes=SECRET), 2)
     sent = Frame(4, "request", 1.5, data, broker="b:1")
     (decoded,) = decode_frames([sent], registry)
@@ -202,7 +202,7 @@ def test_a_redacted_frame_says_what_is_gone() -> None:
     assert redact_frame(again, registry) == (kept, []), "once is enough"
 
 
-def test_frames_without_secrets_are_the_very_bytes() -> None:
+def test_frames_without_secrets_are_unchanged() -> None:
     data = request(ApiVersionsRequest(client_software_name="a"), 3)
     assert redacted(("request", data)) == [(data, [])]
 
@@ -229,15 +229,13 @@ def test_tokens_without_a_header_are_replaced() -> None:
         (SECRET, False),
     ],
 )
-def test_what_cannot_be_read_is_kept_where_its_api_has_no_secrets(
-    data: bytes, is_kept: bool
-) -> None:
+def test_an_unreadable_frame_is_kept_if_its_api_has_no_secrets(data: bytes, is_kept: bool) -> None:
     ((kept, paths),) = redacted(("request", data))
     assert (kept, paths) == ((data, []) if is_kept else (b"", [EVERYTHING]))
     assert SECRET not in kept
 
 
-def test_bytes_behind_a_message_with_secrets_are_left_out() -> None:
+def test_bytes_after_a_message_with_secrets_are_left_out() -> None:
     whole = request(RenewDelegationTokenRequest(hmac=SECRET), 2)
     ((kept, paths),) = redacted(("request", whole + SECRET))
     assert paths == ["hmac", "(bytes of no field)"]
@@ -249,7 +247,7 @@ def test_a_response_without_its_request_is_not_kept() -> None:
     assert redacted(("response", data)) == [(b"", [EVERYTHING])]
 
 
-def test_embedded_requests_are_opened() -> None:
+def test_embedded_requests_are_redacted() -> None:
     asked = request(CreateDelegationTokenRequest(), 3, number=9)
     answered = response(CreateDelegationTokenResponse(hmac=SECRET, token_id=TEXT), 3, number=9)
     renewal = request(RenewDelegationTokenRequest(hmac=SECRET), 2)
@@ -266,7 +264,7 @@ def test_embedded_requests_are_opened() -> None:
     assert inner == RenewDelegationTokenRequest(hmac=REDACTED_BYTES)
 
 
-def test_an_embedded_request_that_cannot_be_read_is_replaced() -> None:
+def test_an_unreadable_embedded_request_is_replaced() -> None:
     ((kept, paths),) = redacted(("request", request(EnvelopeRequest(request_data=SECRET), 0)))
     assert paths == ["request_data"]
     _, envelope = registry.decode_request(kept)
@@ -275,7 +273,7 @@ def test_an_embedded_request_that_cannot_be_read_is_replaced() -> None:
 
 @pytest.mark.parametrize("is_embedded", [False, True])
 @pytest.mark.parametrize("behind", [b"", b"bytes that brokers do not look at"])
-def test_an_error_message_does_not_say_the_secret_again(is_embedded: bool, behind: bytes) -> None:
+def test_an_error_message_does_not_repeat_the_secret(is_embedded: bool, behind: bytes) -> None:
     asked, answered = IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
     setting = asked.AlterableConfig(name="ssl.key.password", value=TEXT)
     other = asked.AlterableConfig(name="retention.ms", value="five")
@@ -295,7 +293,7 @@ def test_an_error_message_does_not_say_the_secret_again(is_embedded: bool, behin
 
 
 @pytest.mark.parametrize("depth", [1, 5000])
-def test_an_envelope_within_an_envelope_is_replaced_however_deep(depth: int) -> None:
+def test_nested_envelopes_are_replaced(depth: int) -> None:
     data = request(SaslAuthenticateRequest(auth_bytes=SECRET), 2)
     for _ in range(depth):
         data = request(EnvelopeRequest(request_data=data), 0)
@@ -360,7 +358,7 @@ def test_metadata_records_are_redacted_by_their_types() -> None:
     )
 
 
-def test_a_batch_that_cannot_be_read_takes_the_others_with_it() -> None:
+def test_an_unreadable_batch_removes_all_batches() -> None:
     broken = bytearray(batch() + batch())
     broken[-1] ^= 1
     kept, paths = fetched(bytes(broken))
@@ -370,7 +368,7 @@ def test_a_batch_that_cannot_be_read_takes_the_others_with_it() -> None:
     assert SECRET not in kept
 
 
-def test_records_of_other_topics_stay() -> None:
+def test_records_of_other_topics_are_kept() -> None:
     kept, paths = fetched(batch(), uuid.UUID(int=5))
     assert paths == []
     assert SECRET in kept
@@ -387,7 +385,7 @@ def test_slices_of_snapshots_are_left_out() -> None:
     assert SECRET not in kept
 
 
-def test_no_bytes_of_a_secret_stay_whatever_breaks_off_or_changes() -> None:
+def test_no_byte_of_a_secret_stays_in_damaged_frames() -> None:
     """Mutants of frames with secrets: they are redacted, or not recorded."""
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource(
         configs=[
@@ -420,7 +418,7 @@ def _is_another(mutant: bytes, data: bytes) -> bool:
     return SECRET not in repr(message).encode() or header.client_id != "c"
 
 
-def test_mutants_of_what_hides_secrets_raise_nothing() -> None:
+def test_damaged_frames_with_secrets_raise_nothing() -> None:
     rng = random.Random(11)
     partition = FetchResponse.PartitionData(records=batch() + batch())
     topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA, partitions=[partition])

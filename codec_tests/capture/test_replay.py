@@ -77,14 +77,14 @@ def test_answers_come_in_the_order_of_the_recording() -> None:
     assert core.misses == []
 
 
-def test_what_is_not_polled_is_answered_once() -> None:
+def test_requests_that_are_not_polled_are_answered_once() -> None:
     core = replay((delete("a"), DeleteTopicsResponse(throttle_time_ms=5), 5))
     assert ask(core, delete("a"), 5).throttle_time_ms == 5
     assert is_missed(core, delete("a"), 5)
     assert "more often than recorded" in str(core.misses[0])
 
 
-def test_of_two_that_match_the_nearest_is_taken() -> None:
+def test_the_nearest_of_two_matches_is_used() -> None:
     core = replay(heartbeat(0), heartbeat(27), heartbeat(0, generation=2))
     later = HeartbeatRequest(group_id="g", generation_id=2, member_id="m")
     assert [ask(core, later, 4).error_code for _ in range(3)] == [0, 0, 0]
@@ -92,7 +92,7 @@ def test_of_two_that_match_the_nearest_is_taken() -> None:
     assert [ask(core, first, 4).error_code for _ in range(2)] == [0, 27]
 
 
-def test_nobody_hears_of_what_others_have_not_done_yet() -> None:
+def test_a_client_sees_no_effects_before_their_cause() -> None:
     joining = JoinGroupRequest(group_id="g", member_id="other")
     core = replay(heartbeat(0), (joining, JoinGroupResponse(), 7), heartbeat(27))
     asked, _, version = heartbeat(0)
@@ -101,7 +101,7 @@ def test_nobody_hears_of_what_others_have_not_done_yet() -> None:
     assert ask(core, asked, version).error_code == 27
 
 
-def test_a_member_whose_heartbeats_were_not_recorded_is_well() -> None:
+def test_unrecorded_heartbeats_are_answered() -> None:
     core = replay(heartbeat(27))
     asked, _, version = heartbeat(0)
     assert ask(core, replace(asked, member_id="other"), version).error_code == 0
@@ -115,14 +115,14 @@ def test_a_request_without_an_answer_gets_none_again() -> None:
     assert (reply.data, reply.is_miss) == (None, False)
 
 
-def test_a_reply_says_how_long_the_broker_took() -> None:
+def test_a_reply_has_the_brokers_response_time() -> None:
     frames = cassette(metadata("tea"))
     frames[1] = replace(frames[1], time=frames[0].time + 2.5)
     _, reply = ask_raw(Replay(frames, registry), metadata("tea")[0], 12)
     assert reply.delay_s == 2.5
 
 
-def test_a_recorded_kafka_answers_all_that_was_asked_of_it() -> None:
+def test_a_recorded_kafka_answers_all_recorded_requests() -> None:
     """Each request of the committed capture, in its order; every answer is of its kind."""
     with KAFKA.open("rb") as stream:
         frames = list(CassetteReader(stream, KAFKA.name))
@@ -139,7 +139,7 @@ def test_a_recorded_kafka_answers_all_that_was_asked_of_it() -> None:
 # -- what may differ -----------------------------------------------------------------------
 
 
-def test_volatile_fields_may_differ_and_others_may_not() -> None:
+def test_only_volatile_fields_may_differ() -> None:
     asked = JoinGroupRequest(group_id="g", protocol_type="consumer", session_timeout_ms=6000)
     core = replay((asked, JoinGroupResponse(generation_id=3), 7))
     assert is_missed(core, replace(asked, group_id="other"), 7)
@@ -162,12 +162,12 @@ def test_a_path_without_a_message_is_refused(bad: str) -> None:
         replay(ignore=[bad])
 
 
-def test_the_order_of_a_list_is_no_matter() -> None:
+def test_the_order_of_a_list_is_ignored() -> None:
     core = replay((delete("a", "b"), DeleteTopicsResponse(), 5))
     assert ask(core, delete("b", "a"), 5)
 
 
-def test_what_was_redacted_may_be_anything() -> None:
+def test_redacted_fields_match_anything() -> None:
     asked = delete("(redacted)")
     frames = cassette((asked, DeleteTopicsResponse(), 5))
     first = frames[0]
@@ -177,7 +177,7 @@ def test_what_was_redacted_may_be_anything() -> None:
     assert ask(Replay(frames, registry), delete("secret"), 5)
 
 
-def test_a_login_is_answered_whatever_the_client_sends() -> None:
+def test_any_login_is_answered() -> None:
     recorded = SaslAuthenticateRequest(auth_bytes=b"(redacted)")
     core = replay((recorded, SaslAuthenticateResponse(session_lifetime_ms=9), 2))
     for secret in (b"\0alice\0wonder", b"other"):
@@ -185,7 +185,7 @@ def test_a_login_is_answered_whatever_the_client_sends() -> None:
         assert answer.session_lifetime_ms == 9
 
 
-def test_a_login_that_proves_something_cannot_be_replayed() -> None:
+def test_a_scram_login_cannot_be_replayed() -> None:
     frames = cassette((SaslHandshakeRequest(mechanism="SCRAM-SHA-256"), SaslHandshakeResponse(), 1))
     (problem,) = Replay(frames, registry).tape.problems
     assert problem.startswith("frame 1: SCRAM-SHA-256: its clients verify a proof")
@@ -194,14 +194,14 @@ def test_a_login_that_proves_something_cannot_be_replayed() -> None:
 # -- versions ------------------------------------------------------------------------------
 
 
-def test_an_answer_comes_in_the_version_that_is_asked_for() -> None:
+def test_a_response_has_the_requested_version() -> None:
     core = replay(metadata("tea"))
     asked = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name="tea")])
     for version in MetadataRequest.VALID_VERSIONS:
         assert ask(core, asked, version).topics[0].name == "tea"
 
 
-def test_a_version_of_the_future_is_refused_as_brokers_do() -> None:
+def test_an_unknown_version_is_refused_as_by_brokers() -> None:
     known = ApiVersionsResponse.ApiVersion(api_key=18, min_version=0, max_version=4)
     core = replay((ApiVersionsRequest(), ApiVersionsResponse(api_keys=[known]), 4))
     data = bytes.fromhex("0012 0063 00000007 0001 61 00")
@@ -211,7 +211,7 @@ def test_a_version_of_the_future_is_refused_as_brokers_do() -> None:
     assert ApiVersionsResponse.decode(reply.data[4:], 0).api_keys == [known]
 
 
-def test_a_field_that_moved_between_versions_is_not_passed_over() -> None:
+def test_a_field_that_moved_between_versions_is_compared() -> None:
     recorded = FindCoordinatorRequest(coordinator_keys=["g"])
     answer = FindCoordinatorResponse.Coordinator(key="g", port=1)
     core = replay((recorded, FindCoordinatorResponse(coordinators=[answer]), 4))
@@ -219,7 +219,7 @@ def test_a_field_that_moved_between_versions_is_not_passed_over() -> None:
     assert ask(core, recorded, 5).coordinators == [answer]
 
 
-def test_an_answer_without_a_form_in_the_version_is_a_miss() -> None:
+def test_a_response_that_the_version_cannot_encode_is_a_miss() -> None:
     asked = JoinGroupRequest(group_id="g")
     core = replay((asked, JoinGroupResponse(skip_assignment=True), 9))
     assert is_missed(core, asked, 8)
@@ -229,7 +229,7 @@ def test_an_answer_without_a_form_in_the_version_is_a_miss() -> None:
 # -- requests about several things ---------------------------------------------------------
 
 
-def test_topics_may_be_asked_together_or_apart() -> None:
+def test_topics_may_be_requested_together_or_separately() -> None:
     def asked(*names: str) -> MetadataRequest:
         return MetadataRequest(
             topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in names]
@@ -244,7 +244,7 @@ def test_topics_may_be_asked_together_or_apart() -> None:
     assert is_missed(core, asked("cups", "milk"), 12)
 
 
-def test_partitions_may_be_asked_together_or_apart() -> None:
+def test_partitions_may_be_requested_together_or_separately() -> None:
     def asked(*partitions: int) -> ListOffsetsRequest:
         each = [ListOffsetsRequest.ListOffsetsPartition(partition_index=at) for at in partitions]
         topic = ListOffsetsRequest.ListOffsetsTopic(name="tea", partitions=each)
@@ -266,7 +266,7 @@ def test_partitions_may_be_asked_together_or_apart() -> None:
 # -- what clients make up ------------------------------------------------------------------
 
 
-def test_a_member_keeps_the_id_that_it_gave_itself() -> None:
+def test_a_member_keeps_its_own_id() -> None:
     def asked(member: str, epoch: int) -> ConsumerGroupHeartbeatRequest:
         return ConsumerGroupHeartbeatRequest(group_id="g", member_id=member, member_epoch=epoch)
 
@@ -297,7 +297,7 @@ def test_addresses_are_those_of_the_replay() -> None:
 # -- misses and damage ---------------------------------------------------------------------
 
 
-def test_a_miss_that_comes_again_is_one_miss() -> None:
+def test_a_repeated_miss_is_one_miss() -> None:
     core = replay(metadata("tea"))
     for _ in range(3):
         assert is_missed(core, delete("a"), 5)
@@ -314,7 +314,7 @@ def test_a_miss_can_be_answered_with_an_error() -> None:
     assert (answered.error_code, reply.is_miss, core.missed) == (-1, False, 1)
 
 
-def test_what_cannot_be_read_is_a_problem_and_the_rest_is_replayed() -> None:
+def test_an_unreadable_frame_is_a_problem_and_the_rest_is_replayed() -> None:
     frames = cassette((delete("a"), DeleteTopicsResponse(), 5), metadata("tea"))
     frames[0] = replace(frames[0], data=frames[0].data[:-1])
     core = Replay(frames, registry)
@@ -324,7 +324,7 @@ def test_what_cannot_be_read_is_a_problem_and_the_rest_is_replayed() -> None:
 
 
 @given(st.binary(max_size=60))
-def test_no_bytes_stop_it(data: bytes) -> None:
+def test_no_bytes_stop_the_replay(data: bytes) -> None:
     core = replay(metadata("tea"))
     for start in (
         b"",
@@ -336,7 +336,7 @@ def test_no_bytes_stop_it(data: bytes) -> None:
 
 
 @given(st.integers(0, 200), st.integers(0, 255), st.sampled_from(["produce", "fetch", "metadata"]))
-def test_no_mutation_stops_it(at: int, byte: int, what: str) -> None:
+def test_no_damaged_request_stops_the_replay(at: int, byte: int, what: str) -> None:
     asked = {"produce": produce(A_BATCH), "fetch": fetch(0), "metadata": metadata("tea")[0]}[what]
     core = replay(
         metadata("tea"), (produce(A_BATCH), produced(0), 9), (fetch(0), fetched(A_BATCH), 12)

@@ -62,7 +62,7 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path, number: signal.Signal
     assert err.splitlines() == ["1 request answered, 0 not recorded"]
 
 
-def test_what_was_not_recorded_is_a_finding(tmp_path: Path) -> None:
+def test_an_unrecorded_request_is_a_finding(tmp_path: Path) -> None:
     recorded = DeleteTopicsRequest(topic_names=["b\x1b[2J"]), None, 5
     path = write(tmp_path / "session.jsonl", (ASKED, ANSWERED, VERSION), recorded)
     with running(path) as process:
@@ -82,7 +82,7 @@ def test_what_was_not_recorded_is_a_finding(tmp_path: Path) -> None:
     ]
 
 
-def test_it_serves_on_where_nobody_reads_its_findings(tmp_path: Path) -> None:
+def test_it_serves_even_if_nobody_reads_its_findings(tmp_path: Path) -> None:
     path = write(tmp_path / "session.jsonl", (ASKED, ANSWERED, VERSION))
     with running(path, "--on-miss", "error") as process:
         port = port_of(process)
@@ -100,7 +100,7 @@ def test_it_serves_on_where_nobody_reads_its_findings(tmp_path: Path) -> None:
         assert process.wait(timeout=20) == 141
 
 
-def test_a_table_is_for_people(tmp_path: Path) -> None:
+def test_findings_are_printed_as_a_table(tmp_path: Path) -> None:
     path = write(tmp_path / "session.jsonl", (ASKED, ANSWERED, VERSION))
     with running(path, "-o", "table") as process:
         assert process.stdout is not None
@@ -118,7 +118,7 @@ def run(*args: object) -> Any:
     return CliRunner().invoke(main, ["capture", "replay", *map(str, args)])
 
 
-def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
+def test_unusable_cassettes_and_options_are_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.write_bytes(b"")
     nothing = write(tmp_path / "nothing.jsonl")

@@ -35,7 +35,7 @@ def test_records_are_matched_one_by_one() -> None:
 
 
 @given(st.lists(st.integers(1, 3), max_size=4), st.lists(st.integers(1, 3), max_size=4))
-def test_batches_do_not_matter(recorded: list[int], living: list[int]) -> None:
+def test_records_match_regardless_of_batches(recorded: list[int], living: list[int]) -> None:
     """However n records were batched, any batching of them gets the same offsets."""
     values = [str(at).encode() for at in range(min(sum(recorded), sum(living)))]
 
@@ -89,7 +89,7 @@ def test_a_fetch_gets_the_batches_at_its_offset() -> None:
     assert values_of(ask(core, fetch(2), 12)) == [b"three"]
 
 
-def test_a_fetch_behind_the_end_waits_and_is_empty() -> None:
+def test_a_fetch_after_the_end_waits_and_is_empty() -> None:
     core = replay((fetch(0), fetched(A_BATCH), 12))
     _, reply = ask_raw(core, fetch(5), 12, is_last_call=False)
     assert reply.wait_s == 0.05
@@ -132,7 +132,7 @@ def test_errors_of_a_fetch_come_first() -> None:
     assert values_of(ask(core, fetch(0), 12)) == [b"one", b"two"]
 
 
-def test_recorded_sessions_are_followed_and_none_are_opened() -> None:
+def test_recorded_fetch_sessions_are_followed_and_no_new_ones_open() -> None:
     opening = replace(fetch(0), session_id=0, session_epoch=0)
     going_on = FetchRequest(session_id=5, session_epoch=1)
     core = replay(
@@ -147,7 +147,7 @@ def test_recorded_sessions_are_followed_and_none_are_opened() -> None:
     assert ask(core, going_on, 12).error_code == 70
 
 
-def test_a_partition_that_was_never_seen_is_a_miss() -> None:
+def test_an_unrecorded_partition_is_a_miss() -> None:
     core = replay(metadata("tea"), (fetch(0, 1), fetched(A_BATCH, 1), 12))
     assert values_of(ask(core, fetch(0, 0), 12)) == []  # known, though never fetched
     assert is_missed(core, fetch(0, 2), 12)

@@ -73,7 +73,7 @@ def test_a_fetch_waits_until_something_is_produced() -> None:
     assert found == [b"one"]
 
 
-def test_a_miss_closes_its_connection_alone() -> None:
+def test_a_miss_closes_only_its_connection() -> None:
     asked, answered, version = metadata("tea")
     with (
         ReplayThread(cassette((asked, answered, version))) as replay,
@@ -116,7 +116,7 @@ class Waiting:
         self.waits += 1
 
 
-def test_a_client_that_sends_tokens_and_reads_nothing_is_waited_for() -> None:
+def test_a_client_that_sends_tokens_and_reads_nothing_is_slowed_down() -> None:
     handshake = SaslHandshakeRequest(mechanism="PLAIN")
     asked, *_ = frames = cassette((handshake, SaslHandshakeResponse(), 0))
     writer = Waiting()
@@ -156,7 +156,7 @@ def test_hostile_clients_do_not_stop_it(data: bytes) -> None:
             connection.ask(asked, version)
 
 
-def test_a_port_that_is_taken_is_said() -> None:
+def test_a_port_in_use_is_reported() -> None:
     with ReplayThread(cassette(metadata("tea"))) as replay:
         server = ReplayServer(Replay([], registry))
         with pytest.raises(OSError, match="in use"):

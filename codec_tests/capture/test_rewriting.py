@@ -38,7 +38,7 @@ WITH_ADDRESSES = {
 
 
 @pytest.mark.parametrize("name", [name for name in registry if name.endswith("Response")])
-def test_a_response_names_brokers_where_the_kips_say_so(name: str) -> None:
+def test_addresses_of_brokers_are_found_by_schema(name: str) -> None:
     cls, rng, found = registry.message(name), random.Random(name), set()
     for version in cls.VALID_VERSIONS:
         for _ in range(30):
@@ -55,7 +55,7 @@ def test_a_response_names_brokers_where_the_kips_say_so(name: str) -> None:
     assert found == {version for version in versions if version in cls.VALID_VERSIONS}
 
 
-def test_all_else_of_a_message_stays() -> None:
+def test_the_rest_of_a_message_is_unchanged() -> None:
     rng = random.Random(7)
     for name in WITH_ADDRESSES:
         cls = registry.message(name)
@@ -73,18 +73,18 @@ def test_all_else_of_a_message_stays() -> None:
             assert same(message, cls.decode(before, version))
 
 
-def test_what_has_no_other_address_stays() -> None:
+def test_addresses_without_a_replacement_are_kept() -> None:
     message = FindCoordinatorResponse(host="elsewhere", port=9092)
     assert not rewrite_addresses(message, lambda *_: None)
     assert not rewrite_addresses(message, lambda host, port: (host, port))
     assert (message.host, message.port) == ("elsewhere", 9092)
 
 
-def test_an_address_that_brokers_write_for_none_is_none() -> None:
+def test_a_placeholder_for_no_address_is_not_an_address() -> None:
     assert addresses_in(FindCoordinatorResponse(host="", port=-1)) == []
 
 
-def test_addresses_come_once_in_their_order() -> None:
+def test_addresses_are_unique_and_in_order() -> None:
     brokers = [
         MetadataResponse.MetadataResponseBroker(node_id=number, host=host, port=9092)
         for number, host in enumerate(("b", "a", "b"))
@@ -92,7 +92,7 @@ def test_addresses_come_once_in_their_order() -> None:
     assert addresses_in(MetadataResponse(brokers=brokers)) == [("b", 9092), ("a", 9092)]
 
 
-def test_applications_of_kafka_streams_are_no_brokers() -> None:
+def test_endpoints_of_kafka_streams_are_not_brokers() -> None:
     endpoint = StreamsGroupHeartbeatResponse.Endpoint(host="app", port=80)
     entry = StreamsGroupHeartbeatResponse.EndpointToPartitions(user_endpoint=endpoint)
     message = StreamsGroupHeartbeatResponse(partitions_by_user_endpoint=[entry])

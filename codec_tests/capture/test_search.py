@@ -44,7 +44,7 @@ def test_a_long_recording_is_searched_as_fast_as_a_short_one(
     assert core.tape.unused() == {}
 
 
-def test_parts_are_taken_apart_and_put_together_in_linear_time() -> None:
+def test_messages_are_split_and_joined_in_linear_time() -> None:
     looked_at = 0
 
     def name_of(item: Any) -> object:
@@ -60,7 +60,7 @@ def test_parts_are_taken_apart_and_put_together_in_linear_time() -> None:
     assert looked_at <= 3 * len(names)
 
 
-def test_a_miss_says_no_secrets() -> None:
+def test_a_miss_shows_no_secrets() -> None:
     cls = CreateTopicsRequest
 
     def creating(name: str, value: str) -> CreateTopicsRequest:

@@ -49,7 +49,7 @@ def parse(link_type: int, packet: bytes) -> TcpSegment:
 
 @pytest.mark.parametrize("link_type", [ETHERNET, COOKED, COOKED_2, NULL, LOOP, RAW])
 @pytest.mark.parametrize(("source", "destination"), ENDS)
-def test_every_link_layer(link_type: int, source: Endpoint, destination: Endpoint) -> None:
+def test_every_link_layer_is_read(link_type: int, source: Endpoint, destination: Endpoint) -> None:
     inner = tcp(source, destination, 2**32 - 1, 77, ACK | PSH, b"hello")
     segment = parse(link_type, on_link(link_type, ip(source, destination, inner)))
     assert segment[2:] == (2**32 - 1, 77, ACK | PSH, b"hello", 0)
@@ -60,12 +60,12 @@ def test_every_link_layer(link_type: int, source: Endpoint, destination: Endpoin
 
 
 @pytest.mark.parametrize("vlans", [1, 2])
-def test_vlan_tags(vlans: int) -> None:
+def test_vlan_tags_are_skipped(vlans: int) -> None:
     inner = ip(CLIENT, SERVER, tcp(CLIENT, SERVER, 1, 2, ACK, b"x"))
     assert parse(ETHERNET, on_link(ETHERNET, inner, vlans)).data == b"x"
 
 
-def test_padding_of_short_frames_is_no_data() -> None:
+def test_padding_of_short_frames_is_not_data() -> None:
     inner = ip(CLIENT, SERVER, tcp(CLIENT, SERVER, 1, 2, ACK, b""))
     segment = parse(ETHERNET, on_link(ETHERNET, inner) + bytes(6))
     assert (segment.data, segment.cut) == (b"", 0)
@@ -73,7 +73,7 @@ def test_padding_of_short_frames_is_no_data() -> None:
 
 @pytest.mark.parametrize(("source", "destination"), ENDS)
 @pytest.mark.parametrize("kept", range(6))
-def test_what_the_capture_cut_off_is_counted(
+def test_bytes_beyond_the_snapshot_length_are_counted(
     source: Endpoint, destination: Endpoint, kept: int
 ) -> None:
     packet = on_link(
@@ -83,7 +83,7 @@ def test_what_the_capture_cut_off_is_counted(
     assert (segment.data, segment.cut) == (b"hello"[:kept], 5 - kept)
 
 
-def test_headers_before_tcp_in_ipv6() -> None:
+def test_ipv6_extension_headers_are_skipped() -> None:
     inner = tcp(CLIENT_6, SERVER_6, 1, 2, ACK, b"x")
     whole = ip(CLIENT_6, SERVER_6, inner)
     options = b"\x2b\x00" + bytes(6)  # hop by hop, then routing
@@ -97,19 +97,19 @@ def test_headers_before_tcp_in_ipv6() -> None:
     assert parse_packet(RAW, head + part) == FRAGMENT
 
 
-def test_fragments_are_told_apart() -> None:
+def test_fragments_are_recognized() -> None:
     inner = tcp(CLIENT, SERVER, 1, 2, ACK, b"x")
     for fragment in (0x2000, 0x0001):
         assert parse_packet(RAW, ip(CLIENT, SERVER, inner, fragment)) == FRAGMENT
     assert parse(RAW, ip(CLIENT, SERVER, inner, 0x4000)).data == b"x"  # may not be fragmented
 
 
-def test_packets_without_a_length_go_to_their_end() -> None:
+def test_packets_without_a_length_extend_to_their_end() -> None:
     packet = ip(CLIENT, SERVER, tcp(CLIENT, SERVER, 1, 2, ACK, b"large"))
     assert parse(RAW, packet[:2] + b"\0\0" + packet[4:]).data == b"large"
 
 
-def test_other_protocols() -> None:
+def test_other_protocols_are_ignored() -> None:
     packet = ip(CLIENT, SERVER, tcp(CLIENT, SERVER, 1, 2, ACK, b""))
     assert parse_packet(RAW, packet[:9] + b"\x11" + packet[10:]) == NOT_TCP
     assert parse_packet(RAW, b"\x50" + packet[1:]) == NOT_IP
@@ -137,7 +137,7 @@ def test_damaged_packets_are_a_segment_or_a_reason(
     assert isinstance(segment, str) or len(segment.data) <= cut
 
 
-def test_an_ip_header_shorter_than_one_can_be_is_none() -> None:
+def test_an_ip_header_that_is_too_short_is_rejected() -> None:
     source = ("80.0.0.1", 1)  # whose first byte would do as the size of a TCP header
     packet = bytearray(ip(source, SERVER, tcp(source, SERVER, 1, 2, ACK, b"hello")))
     packet[0] = 0x40

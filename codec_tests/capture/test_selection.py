@@ -65,7 +65,7 @@ def test_topics_are_found_by_schema() -> None:
     assert list(topics_of(ListGroupsRequest())) == []
 
 
-def test_an_exchange_is_about_a_topic_that_either_message_names() -> None:
+def test_an_exchange_belongs_to_the_topics_that_either_message_names() -> None:
     frames = [*metadata(1), *fetch(2, TEA), *fetch(3, CUPS)]
     assert choose(frames, topic="tea") == [1, 2, 3, 4]
     assert choose(frames, topic="cups") == [1, 2, 5, 6]
@@ -74,11 +74,11 @@ def test_an_exchange_is_about_a_topic_that_either_message_names() -> None:
     assert choose(frames, topic="tea", api_key=1) == [3, 4]
 
 
-def test_an_id_is_not_known_before_a_message_has_it_with_its_name() -> None:
+def test_a_topic_id_is_unknown_until_a_message_names_it() -> None:
     assert choose([*fetch(1, TEA), *metadata(2)], topic="tea") == [3, 4]
 
 
-def test_a_request_is_given_just_before_its_response() -> None:
+def test_a_request_is_yielded_just_before_its_response() -> None:
     asked, answered = metadata(1)
     others = [*fetch(2, TEA)]
     assert choose([asked, *others, answered], topic="tea") == [1, 4]
@@ -92,7 +92,7 @@ def test_a_response_belongs_to_the_client_of_its_request() -> None:
     assert choose(frames) == [1, 2, 3]
 
 
-def test_requests_that_wait_are_limited_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_requests_are_limited_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     frames = [metadata(number) for number in (1, 2, 3)]
     size = len(frames[0][0].data)
     monkeypatch.setattr(selection, "_MAX_HELD_BYTES", 2 * size)
@@ -100,7 +100,7 @@ def test_requests_that_wait_are_limited_by_their_bytes(monkeypatch: pytest.Monke
     assert choose(shuffled, topic="tea") == [4, 2, 5, 3, 6]
 
 
-def test_requests_without_an_answer_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_without_a_response_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Producers with acks=0 once held their batches in memory."""
     asked, answered = metadata(1)
     monkeypatch.setattr(selection, "_MAX_HELD", 1)

@@ -56,7 +56,7 @@ def recorded() -> list[Frame]:
 
 
 @pytest.mark.parametrize("segment_size", [1, 37, 1400, 100_000])
-def test_recorded_frames_come_out_of_packets_as_they_were(segment_size: int) -> None:
+def test_recorded_frames_are_found_in_packets_unchanged(segment_size: int) -> None:
     frames = recorded()
     frames = frames if segment_size > 1 else frames[:40]
     talks: dict[int, Talk] = {}
@@ -74,7 +74,7 @@ def test_recorded_frames_come_out_of_packets_as_they_were(segment_size: int) -> 
     assert not traffic.losses.lost
 
 
-def test_a_frame_says_where_and_when_it_was() -> None:
+def test_a_frame_has_its_addresses_and_time() -> None:
     talk = exchanges(1, client=CLIENT_6, server=SERVER_6, link_type=COOKED_2)
     asked, answered = read(talk, link_type=COOKED_2)[0]
     assert asked.place is not None
@@ -105,7 +105,7 @@ def test_any_order_and_duplicates_lose_nothing(data: st.DataObject) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_lost_packets_cost_no_more_than_their_frames(data: st.DataObject) -> None:
+def test_lost_packets_lose_only_their_frames(data: st.DataObject) -> None:
     talk = exchanges(10, segment_size=data.draw(st.sampled_from([7, 16, 60, 1400])))
     lost = data.draw(st.sets(st.integers(0, len(talk.packets) - 1), min_size=1, max_size=4))
     kept = [packet for at, packet in enumerate(talk.close().packets) if at not in lost]
@@ -155,7 +155,7 @@ def test_a_response_never_comes_before_its_request() -> None:
     assert not traffic.losses.lost
 
 
-def test_what_is_acknowledged_and_never_comes_is_given_up() -> None:
+def test_acknowledged_bytes_that_never_arrive_are_given_up() -> None:
     talk = exchanges(400)
     packets = talk.packets[:3] + talk.packets[4:]
     numbers = []
@@ -166,7 +166,7 @@ def test_what_is_acknowledged_and_never_comes_is_given_up() -> None:
     assert traffic.losses.lost[MISSING].count == 1
 
 
-def test_ports_used_again_are_another_connection() -> None:
+def test_reused_ports_are_another_connection() -> None:
     first = exchanges(2).close()
     second = exchanges(2, starts=(5_000_000, 9))
     unfinished = exchanges(3, starts=(70_000_000, 10))
@@ -175,7 +175,7 @@ def test_ports_used_again_are_another_connection() -> None:
     assert not traffic.losses.lost
 
 
-def test_a_late_copy_of_a_closed_connection_is_no_connection() -> None:
+def test_a_late_copy_from_a_closed_connection_is_ignored() -> None:
     talk = exchanges(2).close()
     found, traffic = read_packets([*talk.packets, talk.packets[3], talk.packets[4]])
     assert len(found) == 4
@@ -202,7 +202,7 @@ def test_a_capture_may_end_within_a_frame() -> None:
 
 @pytest.mark.parametrize("begins_with", [3, 4, 5, 6])
 @pytest.mark.parametrize("segment_size", [11, 1400])
-def test_a_capture_may_begin_within_a_connection(begins_with: int, segment_size: int) -> None:
+def test_a_capture_may_start_within_a_connection(begins_with: int, segment_size: int) -> None:
     talk = exchanges(6, segment_size=segment_size)
     found, traffic = read_packets(talk.packets[begins_with:])
     assert ids(found, "request")[-4:] == [3, 4, 5, 6]
@@ -229,7 +229,7 @@ def test_raw_tokens_of_sasl_are_frames() -> None:
     assert all(one.encodes_back(registry) for one in decoded)
 
 
-def test_pipelined_requests_without_acknowledgement() -> None:
+def test_pipelined_requests_without_acknowledgement_are_found() -> None:
     talk = Talk().open()
     asked = [produce_request(n, acks=0) for n in (1, 2)] + [metadata_request(n) for n in (3, 4)]
     talk.say(0, b"".join(add_size(frame.data) for frame in asked))
@@ -247,7 +247,7 @@ def test_pipelined_requests_without_acknowledgement() -> None:
         (b"\x00\x00\x00\x20\x7f\x00\x00\x00" + bytes(40), NOT_KAFKA),
     ],
 )
-def test_other_protocols_are_passed_over(said: bytes, reason: str) -> None:
+def test_other_protocols_are_ignored(said: bytes, reason: str) -> None:
     other = Talk(client=("10.0.0.3", 1)).open().say(0, said).say(1, bytes(3000)).say(0, said)
     found, traffic = read(other, exchanges(1))
     assert len(found) == 2
@@ -257,26 +257,26 @@ def test_other_protocols_are_passed_over(said: bytes, reason: str) -> None:
     assert not traffic.losses.lost
 
 
-def test_tls_is_recognised_where_the_capture_begins_later() -> None:
+def test_tls_is_recognised_in_the_middle_of_a_connection() -> None:
     talk = Talk(client=("10.0.0.3", 1)).open().say(0, b"\x17\x03\x03\x00\x05hello")
     _, traffic = read_packets(talk.packets[3:])
     assert TLS in traffic.losses.passed_over
 
 
-def test_a_connection_in_which_no_request_is_found() -> None:
+def test_a_connection_without_requests_is_reported() -> None:
     talk = Talk(client=("10.0.0.3", 1)).open().say(0, bytes(range(256)) * 9000)
     _, traffic = read_packets(talk.packets[3:])
     assert NO_REQUEST in traffic.losses.passed_over
 
 
-def test_a_size_that_cannot_be_is_found_and_passed() -> None:
+def test_an_impossible_size_is_reported_and_skipped() -> None:
     talk = exchanges(2).say(0, b"\x7f\xff\xff\xff").say(0, add_size(metadata_request(3).data))
     found, traffic = read(talk)
     assert ids(found, "request") == [1, 2, 3]
     assert traffic.losses.lost[BAD_SIZE].count == 1
 
 
-def test_memory_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_buffered_bytes_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traffic_module, "MAX_WAITING_BYTES", 100_000)
     greedy = (
         Talk(client=("10.0.0.3", 1)).open().say(0, add_size(bytes([0, 3, 0, 12]) + bytes(300_000)))
@@ -301,7 +301,7 @@ def test_held_segments_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert traffic.losses.lost[MISSING].count == 1
 
 
-def test_a_link_layer_nobody_knows_is_refused() -> None:
+def test_an_unknown_link_layer_is_refused() -> None:
     with pytest.raises(CaptureError, match="test: link type 105 is not supported"):
         Traffic(Packets([], 105), registry)
 

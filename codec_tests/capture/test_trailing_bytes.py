@@ -55,7 +55,7 @@ def answer() -> Frame:
     return response(ApiVersionsResponse(api_keys=[known]), 0, 1)
 
 
-def test_a_request_is_read_as_a_broker_reads_it() -> None:
+def test_a_request_with_trailing_bytes_is_read_as_by_a_broker() -> None:
     asked, answered = decode(old_request(), answer())
     assert asked.error is None
     assert asked.message == ApiVersionsRequest()
@@ -68,7 +68,7 @@ def test_a_request_is_read_as_a_broker_reads_it() -> None:
     assert pair([asked, answered])[0].response is answered
 
 
-def test_what_strict_reading_refuses_and_brokers_read_is_noted() -> None:
+def test_a_request_that_only_brokers_accept_has_a_note() -> None:
     """A tag whose size is not that of its value: Java does not look at it."""
     sound = request(ProduceRequest(acks=0, transactional_id="a\u00e9"), 9, 1).data
     broken = sound.replace("a\u00e9".encode(), b"a\xc3!")
@@ -80,7 +80,7 @@ def test_what_strict_reading_refuses_and_brokers_read_is_noted() -> None:
     assert not decoded.encodes_back(registry)
 
 
-def test_acks_0_awaits_no_response_whatever_follows_it() -> None:
+def test_acks_0_with_trailing_bytes_awaits_no_response() -> None:
     silent = request(ProduceRequest(acks=0), 9, 1)
     silent = replace(silent, data=silent.data + b"!")
     asked, again, answered = decode(silent, metadata_request(1), metadata_response(1))
@@ -94,7 +94,7 @@ def test_a_response_with_trailing_bytes_stays_an_error() -> None:
     assert "1 byte follows" in str(answered.error)
 
 
-def test_a_token_of_sasl_is_no_request_with_trailing_bytes() -> None:
+def test_a_sasl_token_is_not_a_request_with_trailing_bytes() -> None:
     """Tokens are secrets: only what reads to its last byte ends them."""
     asked = request(SaslHandshakeRequest(mechanism="PLAIN"), 0, 1)
     answered = response(SaslHandshakeResponse(mechanisms=["PLAIN"]), 0, 1)
@@ -102,7 +102,7 @@ def test_a_token_of_sasl_is_no_request_with_trailing_bytes() -> None:
     assert token.is_token
 
 
-def test_the_table_and_the_json_note_it() -> None:
+def test_the_table_and_the_json_show_the_note() -> None:
     data = cassette_of(old_request(), answer())
     result = run("capture", "decode", "-", stdin=data)
     assert result.exit_code == 0, result.output
@@ -132,7 +132,7 @@ def test_a_cassette_keeps_the_bytes(tmp_path: Path) -> None:
     assert frames[0].data == OLD_CLIENT
 
 
-def test_redaction_says_that_they_are_gone_where_there_were_secrets() -> None:
+def test_redaction_reports_removed_bytes_of_apis_with_secrets() -> None:
     upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion(name="u", salt=b"secret")
     sound = request(AlterUserScramCredentialsRequest(upsertions=[upsertion]), 0, 1)
     (decoded,) = decode(replace(sound, data=sound.data + b"secret"))
@@ -143,7 +143,7 @@ def test_redaction_says_that_they_are_gone_where_there_were_secrets() -> None:
     assert redact_frame(harmless, registry).frame is harmless.frame
 
 
-def test_a_replay_answers_it() -> None:
+def test_a_replay_answers_a_request_with_trailing_bytes() -> None:
     replay = Replay([old_request(), answer()], registry)
     assert replay.tape.problems == []
     reply = replay.answer(OLD_CLIENT, lambda _host, _port: None)
@@ -152,7 +152,7 @@ def test_a_replay_answers_it() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 99])
-def test_a_replay_reads_a_client_id_that_is_no_text(version: int) -> None:
+def test_a_replay_reads_a_client_id_that_is_not_utf8(version: int) -> None:
     replay = Replay([old_request(), answer()], registry)
     odd = (
         OLD_CLIENT[:2] + version.to_bytes(2) + OLD_CLIENT[4:].replace(b"rdkafka", b"rdk\xff\xfeka")
@@ -163,7 +163,7 @@ def test_a_replay_reads_a_client_id_that_is_no_text(version: int) -> None:
 
 
 @in_loop
-async def test_a_proxy_passes_it_on_and_records_it() -> None:
+async def test_a_proxy_forwards_and_records_trailing_bytes() -> None:
     async def reply(data: bytes, peer: Peer) -> None:
         peer.send(answer().data)
 
@@ -176,7 +176,7 @@ async def test_a_proxy_passes_it_on_and_records_it() -> None:
 
 
 @pytest.mark.parametrize("begins_with", [0, 3])
-def test_a_packet_capture_has_it(begins_with: int) -> None:
+def test_a_packet_capture_shows_trailing_bytes(begins_with: int) -> None:
     """From the handshake on, or later: it is a whole request wherever the capture begins."""
     talk = Talk().open().say(0, add_size(OLD_CLIENT)).say(1, add_size(answer().data))
     talk.say(0, add_size(metadata_request(2).data)).say(1, add_size(metadata_response(2).data))
@@ -186,7 +186,9 @@ def test_a_packet_capture_has_it(begins_with: int) -> None:
 
 
 @pytest.mark.parametrize("args", [["--request"], ["--request", "--lenient"]])
-def test_decode_says_what_it_is_and_offers_lenient_reading(args: list[str], tmp_path: Path) -> None:
+def test_decode_explains_trailing_bytes_and_offers_lenient_reading(
+    args: list[str], tmp_path: Path
+) -> None:
     path = tmp_path / "old.bin"
     path.write_bytes(OLD_CLIENT)
     result = CliRunner().invoke(main, ["decode", args[0], str(path), *args[1:]])
@@ -203,7 +205,7 @@ def test_decode_says_what_it_is_and_offers_lenient_reading(args: list[str], tmp_
         assert shown["name"] == "ApiVersionsRequest"
 
 
-def test_decode_offers_nothing_that_does_not_help(tmp_path: Path) -> None:
+def test_decode_offers_lenient_reading_only_if_it_helps(tmp_path: Path) -> None:
     path = tmp_path / "cut.bin"
     path.write_bytes(OLD_CLIENT[:12])
     result = CliRunner().invoke(main, ["decode", "--request", str(path)])

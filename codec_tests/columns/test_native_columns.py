@@ -68,7 +68,7 @@ def test_a_column_outlives_its_batch() -> None:
     assert headers.to_pylist() == expected
 
 
-def test_incomplete_input_is_refused() -> None:
+def test_invalid_calls_are_refused() -> None:
     assert native is not None
     for cls in (native.RecordColumns, native.MessageColumns):
         with pytest.raises(TypeError):

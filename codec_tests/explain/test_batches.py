@@ -41,7 +41,7 @@ def _contents(rows: list[ByteRow], name: str) -> list[object]:
     ]
 
 
-def test_every_stored_batch_has_the_records_that_the_log_reads() -> None:
+def test_every_stored_batch_has_the_records_of_the_log_reader() -> None:
     count = 0
     for batch in stored_batches():
         rows, findings = rows_of(batch.data)
@@ -60,7 +60,7 @@ def test_every_stored_batch_has_the_records_that_the_log_reads() -> None:
     assert count > 100
 
 
-def test_the_codecs_of_the_stored_batches() -> None:
+def test_the_stored_batches_have_every_codec() -> None:
     for codec in CODECS:
         batch = batches_of(segment_of(f"codec-{codec}"))[0]
         rows, findings = rows_of(batch.data)
@@ -104,7 +104,7 @@ def _typed_names(file: LogFile) -> set[str]:
     return {type(one.value.message).__name__ for one in found if one and one.value}
 
 
-def test_positions_and_offsets_of_a_file() -> None:
+def test_positions_and_offsets_of_a_file_are_shown() -> None:
     (file,) = (
         file for file in stored_files(FileKind.SEGMENT) if file.path == segment_of("codec-none")
     )
@@ -126,7 +126,7 @@ def test_positions_and_offsets_of_a_file() -> None:
         _explain(file, position=1 << 40)
 
 
-def test_a_crc_that_is_wrong_marks_its_bytes_and_is_read_on() -> None:
+def test_a_wrong_crc_is_marked_and_the_view_continues() -> None:
     batch = batches_of(segment_of("codec-none"))[0]
     damaged = bytearray(batch.data)
     damaged[43] ^= 1  # the producer id, which is nothing to the records
@@ -147,7 +147,7 @@ def _mended(data: bytes) -> bytes:
     return bytes(head) + data[61:]
 
 
-def test_damaged_records_are_refused_where_the_log_refuses_them() -> None:
+def test_damaged_records_are_refused_as_by_the_log_reader() -> None:
     rng = random.Random(10)
     verdicts = set()
     for codec in CODECS:
@@ -171,7 +171,7 @@ def _is_readable(batch: Batch) -> bool:
 
 
 @pytest.mark.parametrize("change", [-1, 1])
-def test_a_record_whose_length_is_not_that_of_its_fields(change: int) -> None:
+def test_a_wrong_record_length_is_an_error(change: int) -> None:
     """The length is one byte too small, or too large; the fields are whole."""
     batch = batches_of(segment_of("codec-none"))[0]
     data = bytearray(batch.data)
@@ -197,7 +197,7 @@ def test_damaged_headers_never_crash_and_every_byte_is_shown() -> None:
     ("at", "raw", "offset"),
     [(8, "7fffffff", 8), (8, "00000001", 8), (16, "09", 16), (57, "ffffffff", 57)],
 )
-def test_headers_that_cannot_be_mark_the_field(at: int, raw: str, offset: int) -> None:
+def test_impossible_headers_mark_the_field(at: int, raw: str, offset: int) -> None:
     data = bytearray(batches_of(segment_of("codec-none"))[0].data)
     data[at : at + len(raw) // 2] = bytes.fromhex(raw)
     rows, findings = rows_of(bytes(data))
@@ -219,7 +219,7 @@ def _message(offset: int, magic: int, attributes: int, key: bytes | None, value:
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_messages_of_old_formats(magic: int) -> None:
+def test_messages_of_old_formats_are_shown(magic: int) -> None:
     inner = _message(0, magic, 0, None, b"a") + _message(1, magic, 0, b"k", b"b")
     data = _message(7, magic, 0, b"key", b"v") + _message(9, magic, 1, None, gzip.compress(inner))
     rows, findings = rows_of(data)
@@ -241,7 +241,7 @@ def test_a_compressed_message_within_another_is_not_opened() -> None:
     assert "within a compressed message" in findings[0].reason
 
 
-def test_what_decompresses_to_too_much_is_refused() -> None:
+def test_a_batch_over_the_memory_limit_is_refused() -> None:
     data = _message(0, 1, 1, None, gzip.compress(bytes(1 << 20)))
     rows, findings = explained(partial(BatchExplainer(registry, limit=1000).run, data=data))
     assert len(findings) == 1

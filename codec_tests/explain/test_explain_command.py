@@ -39,7 +39,7 @@ def _framed(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("form", ["hex", "binary"])
-def test_a_request_in_any_form(form: str) -> None:
+def test_a_request_is_read_in_any_form(form: str) -> None:
     data = _request()
     stdin = data.hex() if form == "hex" else data
     rows = _lines(done("explain", "--request", "-", "--input", form, stdin=stdin).stdout)
@@ -52,7 +52,7 @@ def test_a_request_in_any_form(form: str) -> None:
     assert (key["value"], key["name"]) == (52, "Vote")
 
 
-def test_several_requests_each_behind_its_length() -> None:
+def test_several_requests_with_length_prefixes_are_read() -> None:
     data = _framed(_request()) * 3
     rows = _lines(done("explain", "--request", "-", stdin=data).stdout)
     assert "".join(row.get("hex", "") for row in rows) == data.hex()
@@ -78,7 +78,7 @@ def test_errors_count_from_the_start_of_the_input() -> None:
     assert _lines(result.stdout)[-1]["at"] == _lines(bare.stdout)[-1]["at"] + 4
 
 
-def test_a_response_and_a_message() -> None:
+def test_a_response_and_a_message_are_explained() -> None:
     response: Any = registry.message("VoteResponse")()
     header = registry.request_header(response, 1, correlation_id=7)
     data = registry.encode_response(header, response)
@@ -91,7 +91,7 @@ def test_a_response_and_a_message() -> None:
     assert rows[-1]["end"] == len(bare)
 
 
-def test_records_of_coordinators_and_of_metadata(tmp_path: Path) -> None:
+def test_records_of_coordinators_and_of_metadata_are_explained(tmp_path: Path) -> None:
     value = bytes.fromhex("0117000000")[:4]
     rows = _lines(done("explain", "--record", "cluster-metadata", "-", stdin=value.hex()).stdout)
     assert "BeginTransactionRecord" in [row["type"] for row in rows]
@@ -105,7 +105,7 @@ def test_records_of_coordinators_and_of_metadata(tmp_path: Path) -> None:
     ]
 
 
-def test_a_batch_with_a_wrong_crc() -> None:
+def test_a_batch_with_a_wrong_crc_is_a_finding() -> None:
     data = bytearray(batches_of(segment_of("codec-none"))[0].data)
     data[43] ^= 1
     result = run("explain", "--batch", "-", "--input", "binary", stdin=bytes(data))
@@ -114,7 +114,7 @@ def test_a_batch_with_a_wrong_crc() -> None:
     assert (crc["start"], crc["end"], crc["at"]) == (17, 21, 17)
 
 
-def test_the_text_form() -> None:
+def test_the_text_form_is_as_documented() -> None:
     lines = done("explain", "--request", "-", "-o", "text", stdin=_request()).stdout.splitlines()
     assert lines[2].split() == ["0-1", "00", "34", "request_api_key", "int16", "52", "Vote"]
     assert not any(line.endswith(" ") for line in lines)
@@ -128,7 +128,7 @@ def test_rows_are_limited_and_errors_are_not() -> None:
     assert len(result.stdout.splitlines()) == 5
 
 
-def test_a_page_in_a_file(tmp_path: Path) -> None:
+def test_a_page_is_written_to_a_file(tmp_path: Path) -> None:
     out = tmp_path / "vote.html"
     result = done("explain", "--request", "-", "-o", "html", "--out", str(out), stdin=_request())
     assert result.stdout == ""
@@ -137,7 +137,7 @@ def test_a_page_in_a_file(tmp_path: Path) -> None:
     assert whole == out.read_text()
 
 
-def test_a_page_does_not_take_the_place_of_what_is_read(tmp_path: Path) -> None:
+def test_a_page_does_not_overwrite_its_input(tmp_path: Path) -> None:
     copy = tmp_path / "00000000000000000000.log"
     shutil.copy(segment_of("codec-none"), copy)
     before = copy.read_bytes()
@@ -147,7 +147,7 @@ def test_a_page_does_not_take_the_place_of_what_is_read(tmp_path: Path) -> None:
     assert copy.read_bytes() == before
 
 
-def test_a_page_does_not_take_the_place_of_a_request(tmp_path: Path) -> None:
+def test_a_page_does_not_overwrite_a_request(tmp_path: Path) -> None:
     path = tmp_path / "vote.bin"
     path.write_bytes(_request())
     result = run("explain", "--request", str(path), "-o", "html", "--out", str(path))
@@ -155,7 +155,7 @@ def test_a_page_does_not_take_the_place_of_a_request(tmp_path: Path) -> None:
     assert path.read_bytes() == _request()
 
 
-def test_a_stored_file_and_places_in_it() -> None:
+def test_a_stored_file_is_explained_from_any_place() -> None:
     path = str(segment_of("codec-none"))
     second = batches_of(Path(path))[1].header
     rows = _lines(done("explain", path, "--offset", str(second.base_offset)).stdout)
@@ -185,14 +185,14 @@ def test_a_stored_file_and_places_in_it() -> None:
         (["--response", "-", "--name", "ApiVersions", "--version", "99"], "has no version 99"),
     ],
 )
-def test_what_cannot_be_done_is_said(arguments: list[str], said: str) -> None:
+def test_impossible_requests_are_errors(arguments: list[str], said: str) -> None:
     result = run("explain", *arguments, stdin=b"")
     assert result.exit_code == 2
     assert said in result.stderr
     assert result.stdout == ""
 
 
-def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
+def test_an_empty_file_is_reported_as_empty(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(b"")
     result = run("explain", str(path))
@@ -200,7 +200,7 @@ def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
     assert f"{path} is empty" in result.stderr
 
 
-def test_a_reader_that_goes_away() -> None:
+def test_a_closed_pipe_ends_the_command_quietly() -> None:
     path = str(segment_of("codec-none"))
     read_end, write_end = os.pipe()
     os.close(read_end)
@@ -213,7 +213,7 @@ def test_a_reader_that_goes_away() -> None:
     assert (result.returncode, result.stderr) == (141, b"")
 
 
-def test_a_small_batch_that_becomes_a_large_one_is_not_unpacked(tmp_path: Path) -> None:
+def test_a_decompression_bomb_is_not_unpacked(tmp_path: Path) -> None:
     """A row with all its bytes as text takes many times the memory of what it explains."""
     bomb = encode_batch([Record(0, 1, None, bytes(17 << 20), ())], BatchSettings(Compression.ZSTD))
     file = tmp_path / "bomb.bin"

@@ -53,7 +53,7 @@ def _cut_offs(data: bytes) -> list[bytes]:
     return [data[:size] for size in range(len(data))]
 
 
-def test_every_cut_off_request_fails_where_the_registry_says() -> None:
+def test_every_truncated_request_fails_where_the_registry_does() -> None:
     requests = [one.frame.data for one in frames() if one.frame.direction == "request"]
     for data in min(requests, key=len), b"\x00\x34\x00\x02" + bytes(20):
         for cut in [*_cut_offs(data), data + b"\0", b"\x7f\xff" + data[2:], data[:2] + b"\x7f\xff"]:
@@ -70,7 +70,7 @@ def test_every_cut_off_request_fails_where_the_registry_says() -> None:
                 assert not findings
 
 
-def test_an_answer_to_a_version_that_the_broker_does_not_know() -> None:
+def test_a_response_to_an_unknown_version_is_explained() -> None:
     """KIP-511: version 0 with error 35, whatever was asked for."""
     data = bytes.fromhex("00000001 0023 00000000")
     response = registry.message("ApiVersionsResponse")
@@ -102,7 +102,7 @@ def _join_group(protocol_type: str, metadata: bytes) -> list[ByteRow]:
         ("consumer", "7fff 0000", False),
     ],
 )
-def test_what_consumers_send_is_opened(
+def test_embedded_consumer_messages_are_opened(
     protocol_type: str, metadata: str, *, is_opened: bool
 ) -> None:
     rows = _join_group(protocol_type, bytes.fromhex(metadata))

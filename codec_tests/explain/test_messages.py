@@ -104,7 +104,7 @@ def test_any_message_is_covered(name: str, version: int, data: st.DataObject) ->
 
 @settings(max_examples=150)
 @given(data=st.binary(max_size=60), version=st.integers(0, 2))
-def test_any_bytes(data: bytes, version: int) -> None:
+def test_any_bytes_are_explained_or_refused(data: bytes, version: int) -> None:
     message_type = registry.message("VoteRequest")
     rows, error = message_rows(message_type, version, data)
     check_cover(rows, data)
@@ -112,7 +112,7 @@ def test_any_bytes(data: bytes, version: int) -> None:
     assert (error and (error.offset, error.path)) == (expected and (expected.offset, expected.path))
 
 
-def test_rows_by_hand() -> None:
+def test_rows_equal_those_made_by_hand() -> None:
     """A VoteRequest of version 0 with a null, an empty array, and an unknown tagged field."""
     data = bytes.fromhex("00 02 02 74 01 00 01 07 02 aa bb")
     rows, error = message_rows(registry.message("VoteRequest"), 0, data)
@@ -156,7 +156,7 @@ def _short(row: ByteRow) -> tuple[str, str, int, int, int, object]:
         ("80", "an unsigned varint is cut off by the end of the input", 0, "cluster_id"),
     ],
 )  # fmt: skip
-def test_what_was_expected_is_said_in_words(raw: str, reason: str, offset: int, path: str) -> None:
+def test_errors_name_the_expected_value(raw: str, reason: str, offset: int, path: str) -> None:
     data = bytes.fromhex(raw)
     message_type = registry.message("VoteRequest")
     rows, error = message_rows(message_type, 0, data)
@@ -218,12 +218,12 @@ def test_elements_without_bytes_cannot_multiply() -> None:
     check_cover(rows, data)
 
 
-def test_a_version_that_does_not_exist() -> None:
+def test_an_unsupported_version_is_refused() -> None:
     with pytest.raises(UnsupportedVersion):
         message_rows(registry.message("VoteRequest"), 99, b"")
 
 
-def test_structs_that_nest_too_deeply_are_refused_and_crash_nothing() -> None:
+def test_structs_nested_too_deeply_are_refused() -> None:
     """The deepest specs that generate; what they hold is decoded all the same."""
     message_type = compile_spec(deepest_spec())
     data = bytes.fromhex("02" * 200 + "01" * 60)

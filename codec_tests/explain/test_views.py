@@ -69,7 +69,7 @@ def _parsed(text: str) -> _Page:
     return page
 
 
-def test_the_page_is_whole_and_loads_nothing() -> None:
+def test_the_page_is_self_contained() -> None:
     rows = _vote_rows("tea")
     page = _parsed(_page(rows))
     assert page.deepest == max(row.depth for row in rows)
@@ -112,7 +112,7 @@ def test_hostile_names_are_printable_in_text_and_whole_in_json() -> None:
     assert values[0] == HOSTILE
 
 
-def test_json_says_where_each_byte_is() -> None:
+def test_json_has_the_position_of_each_byte() -> None:
     rows = _vote_rows("tea")
     lines = [json_row(row) for row in rows]
     leaves = [line for line in lines if "hex" in line]
@@ -138,7 +138,7 @@ def test_the_byte_of_an_error_is_marked_in_the_page() -> None:
     assert cells(rows[-1]).value == "ERROR at byte 2: not UTF-8: invalid start byte"
 
 
-def test_long_ranges_are_shortened_unless_all_bytes_are_wanted() -> None:
+def test_long_ranges_are_shortened_unless_all_bytes_are_requested() -> None:
     data = bytes(range(20))
     assert list(hex_lines(data, full=False)) == ["00 01 02 03 04 +15"]
     assert " ".join(hex_lines(data, full=True)) == data.hex(" ")

@@ -102,13 +102,13 @@ def as_container_of(message: type[Message], field: Field, version: int) -> dict[
 
 
 @pytest.mark.parametrize("name", list(registry))
-def test_what_was_read_comes_back(name: str) -> None:
+def test_decoded_messages_round_trip(name: str) -> None:
     _sweep(name, QUICK)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", list(registry))
-def test_much_that_was_read_comes_back(name: str) -> None:
+def test_many_decoded_messages_round_trip(name: str) -> None:
     _sweep(name, NIGHTLY)
 
 

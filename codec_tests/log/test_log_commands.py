@@ -202,7 +202,7 @@ def test_typed_records_that_cannot_be_read_keep_their_secrets(tmp_path: Path) ->
     assert "secret key" in run("log", "dump", path, "--bytes", "utf8").stdout
 
 
-def test_unknown_records_may_be_secret(tmp_path: Path) -> None:
+def test_records_of_unknown_partitions_are_redacted(tmp_path: Path) -> None:
     path = tmp_path / f"{0:020}.log"
     shutil.copyfile(METADATA / path.name, path)
     first, *_ = lines("dump", path, "--redact", "--from-offset", "3")

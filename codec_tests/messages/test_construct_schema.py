@@ -41,7 +41,7 @@ SELECTED = [
 
 
 @pytest.mark.parametrize("name", registry)
-def test_every_version(name: str) -> None:
+def test_every_version_agrees_with_the_emitted_code(name: str) -> None:
     message_type = registry.message(name)
     for version in message_type.VALID_VERSIONS:
         both = schema(message_type, version)
@@ -56,7 +56,7 @@ def test_every_version(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", registry)
-def test_damaged_bytes(name: str) -> None:
+def test_damaged_bytes_are_refused_alike(name: str) -> None:
     """Both refuse the same inputs, and read the same out of those that they take."""
     message_type = registry.message(name)
     for version in message_type.VALID_VERSIONS:
@@ -164,7 +164,7 @@ def test_shapes_beyond_kafka(version: int) -> None:
         assert same(again, message), seed
 
 
-def test_unsupported_version() -> None:
+def test_an_unsupported_version_is_refused() -> None:
     message_type = registry.message("VoteRequest")
     with pytest.raises(UnsupportedVersion):
         schema(message_type, 99)
@@ -200,7 +200,7 @@ def test_varints(value: int, raw: str) -> None:
 
 
 @pytest.mark.parametrize("raw", ["80", "ffffffff80", "ffffffffff01"])
-def test_varints_that_do_not_end(raw: str) -> None:
+def test_endless_varints_are_refused(raw: str) -> None:
     with pytest.raises(construct.ConstructError):
         UVARINT.parse(bytes.fromhex(raw))
 

@@ -89,7 +89,7 @@ def test_defaults_are_left_out_at_any_depth(make: Any, outer: Callable[[], Any])
 
 @pytest.mark.parametrize("make", CODECS)
 @pytest.mark.parametrize("outer", OTHERS)
-def test_everything_else_is_written(make: Any, outer: Callable[[], Any]) -> None:
+def test_other_values_are_written(make: Any, outer: Callable[[], Any]) -> None:
     for version in (1, 2):
         data = make(NESTED, version).encode(NESTED(outer=outer()))
         assert data[:2] == b"\x01\x00"
@@ -100,7 +100,7 @@ def test_everything_else_is_written(make: Any, outer: Callable[[], Any]) -> None
 
 
 @pytest.mark.parametrize("outer", DEFAULTS)
-def test_other_forms_leave_them_out_too(outer: Callable[[], Any]) -> None:
+def test_other_forms_leave_out_defaults_too(outer: Callable[[], Any]) -> None:
     message = NESTED(outer=outer())
     for version in (1, 2):
         assert message.to_json(version) == {}
@@ -122,7 +122,7 @@ def sent_with_defaults(version: int) -> bytes:
 
 @pytest.mark.parametrize("make", CODECS)
 @pytest.mark.parametrize("version", [1, 2])
-def test_what_was_sent_with_defaults_reads_as_not_sent(make: Any, version: int) -> None:
+def test_a_struct_sent_with_defaults_reads_as_not_sent(make: Any, version: int) -> None:
     data = sent_with_defaults(version)
     codec = make(NESTED, version)
     decoded = codec.decode(data)

@@ -54,7 +54,7 @@ def engine(request: pytest.FixtureRequest) -> Engine:
     return ENGINES[request.param]
 
 
-def test_the_native_engine_is_there_where_a_compiler_is() -> None:
+def test_the_native_engine_exists_if_a_compiler_does() -> None:
     assert ("native" in ENGINES) == (shutil.which("cc") is not None)
     assert (
         os.environ.get("KRAFTWIRE_ENGINE", "native" if "native" in ENGINES else "python") == ENGINE
@@ -72,7 +72,7 @@ def has_unknown_tags(value: object) -> bool:
 
 
 @pytest.mark.parametrize("name", list(registry))
-def test_they_read_and_write_what_the_emitted_code_does(name: str, engine: Engine) -> None:
+def test_engines_read_and_write_like_the_emitted_code(name: str, engine: Engine) -> None:
     cls = registry.message(name)
     rng = random.Random(name)
     for version in cls.VALID_VERSIONS:
@@ -175,7 +175,7 @@ def test_a_subclass_is_read_by_the_emitted_code() -> None:
 
 
 @pytest.mark.parametrize("position", [-1, -5, 10_000])
-def test_positions_outside_the_input(position: int) -> None:
+def test_positions_outside_the_input_are_refused(position: int) -> None:
     data = MetadataResponse().encode(9)
     for codec in (Codec(MetadataResponse, 9), MetadataResponse.codec(9)):
         with pytest.raises(DecodeError, match=f"position {position} is not within"):
@@ -204,7 +204,7 @@ def test_wrong_values_are_left_to_the_emitted_code(value: Any) -> None:
     assert errors[0] == errors[1]
 
 
-def test_structs_nested_beyond_what_python_nests() -> None:
+def test_structs_nested_too_deeply_are_refused_alike() -> None:
     fields: list[dict[str, Any]] = [field_spec("Leaf", "int32")]
     for depth in range(40):
         fields = [field_spec(f"Level{depth}", f"[]Struct{depth}", fields=fields)]

@@ -115,7 +115,7 @@ def _first_structs(value: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", list(registry))
-def test_values_that_change_the_message_meanwhile(name: str) -> None:
+def test_values_may_change_the_message_while_it_is_written(name: str) -> None:
     cls: Any = registry.message(name)
     rng = random.Random(name)
     for version in cls.VALID_VERSIONS:
@@ -124,7 +124,7 @@ def test_values_that_change_the_message_meanwhile(name: str) -> None:
                 outcome(codec, hostile_message(cls, version, codec.encode, rng))
 
 
-def test_what_a_lying_value_holds_is_written(make: Any) -> None:
+def test_the_content_of_a_lying_value_is_written(make: Any) -> None:
     honest = MetadataResponse(cluster_id="text", controller_id=7)
     lying = MetadataResponse(cluster_id=LyingStr("text"), controller_id=LyingInt(7))
     for version in MetadataResponse.VALID_VERSIONS[2:]:
@@ -154,7 +154,9 @@ def test_what_a_lying_value_holds_is_written(make: Any) -> None:
         (Raising, "expected uuid.UUID, got Raising"),
     ],
 )
-def test_uuids_without_a_number(make: Any, value: Callable[[], Any], words: str) -> None:
+def test_uuids_without_a_number_are_refused(
+    make: Any, value: Callable[[], Any], words: str
+) -> None:
     message = FetchRequest(topics=[FetchRequest.FetchTopic(topic_id=value())])
     with pytest.raises(EncodeError, match=rf"^topics\[0\]\.topic_id: {words}"):
         make(FetchRequest, 17).encode(message)
@@ -167,7 +169,7 @@ class Failing:
         raise ZeroDivisionError
 
 
-def test_an_index_that_raises(make: Any) -> None:
+def test_an_index_that_raises_is_an_encode_error(make: Any) -> None:
     failing: Any = Failing()
     message = VoteRequest(voter_id=failing)
     with pytest.raises(EncodeError, match="voter_id: Failing raised ZeroDivisionError"):
@@ -185,7 +187,7 @@ class Popping:
         return 1
 
 
-def test_a_list_that_shrinks_while_it_is_written(make: Any) -> None:
+def test_a_list_may_shrink_while_it_is_written(make: Any) -> None:
     for version in FetchRequest.VALID_VERSIONS:
         topics: list[Any] = []
         for _ in range(6):
@@ -197,7 +199,7 @@ def test_a_list_that_shrinks_while_it_is_written(make: Any) -> None:
         assert len(codec.decode(data).topics) in range(7)
 
 
-def test_lists_that_another_thread_changes(make: Any) -> None:
+def test_another_thread_may_change_lists(make: Any) -> None:
     codec = make(MetadataResponse, 12)
     partition = MetadataResponse.MetadataResponsePartition(replica_nodes=list(range(30)))
     topic = MetadataResponse.MetadataResponseTopic(name="name", partitions=[partition] * 8)
@@ -224,7 +226,7 @@ def test_lists_that_another_thread_changes(make: Any) -> None:
         sys.setswitchinterval(interval)
 
 
-def test_json_says_what_the_bytes_say() -> None:
+def test_json_has_the_values_of_the_bytes() -> None:
     message = MetadataResponse(cluster_id=LyingStr("text"), controller_id=LyingInt(7))
     found = message.to_json(12)
     assert (found["clusterId"], found["controllerId"]) == ("text", 7)

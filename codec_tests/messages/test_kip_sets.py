@@ -92,7 +92,7 @@ FILES = sorted(SPECS.glob("kip_*/*.json"))
 
 
 @pytest.mark.parametrize("name", REGISTRIES)
-def test_a_set_has_the_messages_and_versions_that_were_asked_for(name: str) -> None:
+def test_a_set_has_the_required_messages_and_versions(name: str) -> None:
     registry = REGISTRIES[name]
     assert sorted(registry) == sorted(HIGHEST_VERSIONS[name])
     for message, highest in HIGHEST_VERSIONS[name].items():
@@ -122,7 +122,7 @@ def test_messages_with_a_key_are_found_by_it_and_the_others_by_name(name: str) -
 
 
 @pytest.mark.parametrize("name", REGISTRIES)
-def test_a_set_says_that_it_is_a_draft_and_what_it_builds_on(name: str) -> None:
+def test_a_set_is_marked_as_a_draft_with_its_base(name: str) -> None:
     settings = tomllib.loads((SPECS / name / "set.toml").read_text(encoding="utf-8"))
     assert settings["draft"] is True
     assert settings["base_release"] == BASE_RELEASES[name]
@@ -130,7 +130,7 @@ def test_a_set_says_that_it_is_a_draft_and_what_it_builds_on(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["kip_853", "kip_856"])
-def test_the_drafts_control_records_have_types_of_their_own(name: str) -> None:
+def test_the_drafts_control_records_have_their_own_types(name: str) -> None:
     registry = REGISTRIES[name]
     added: Any = registry.message("AddVoterRecord")()
     removed: Any = registry.message("RemoveVoterRecord")()
@@ -163,7 +163,7 @@ def test_the_warnings_are_missing_keys_and_one_tag_out_of_order() -> None:
 
 
 @pytest.mark.parametrize(("name", "message"), MESSAGES)
-def test_a_message_comes_back_from_its_bytes_and_its_json(name: str, message: str) -> None:
+def test_a_message_round_trips_through_bytes_and_json(name: str, message: str) -> None:
     cls = REGISTRIES[name].message(message)
     rng = random.Random(f"{name} {message}")
     for version in cls.VALID_VERSIONS:
@@ -186,7 +186,7 @@ def test_a_spec_is_in_our_written_form(file: Path) -> None:
     assert re.sub(r', "about": "[^"]*"', "", text) == spec_to_json(spec)
 
 
-def test_the_documents_sentences_are_not_in_the_specs() -> None:
+def test_the_specs_do_not_copy_the_documents() -> None:
     sentences = _document_sentences()
     assert len(sentences) > 60
     for file in FILES:

@@ -43,7 +43,7 @@ def test_decode_is_a_native_callable() -> None:
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_the_collector_is_left_as_it_was(enabled: bool) -> None:
+def test_the_collector_setting_is_restored(enabled: bool) -> None:
     codec = NativeCodec(MetadataResponse, 12)
     data = codec.encode(metadata())
     was_enabled = gc.isenabled()
@@ -59,7 +59,7 @@ def test_the_collector_is_left_as_it_was(enabled: bool) -> None:
         (gc.enable if was_enabled else gc.disable)()
 
 
-def test_lists_of_unknown_tags_are_made_when_they_are_looked_at() -> None:
+def test_lists_of_unknown_tags_are_created_on_access() -> None:
     codec = NativeCodec(VoteRequest, 2)
     data = codec.encode(VoteRequest(voter_id=3, topics=[VoteRequest.TopicData()]))
     made = VoteRequest(voter_id=3, topics=[VoteRequest.TopicData()])
@@ -99,7 +99,7 @@ def test_a_codec_in_a_cycle_leaves_nothing_behind() -> None:
     assert many(3000) - before < 3000
 
 
-def test_threads_decode_side_by_side_and_leave_the_collector_running() -> None:
+def test_threads_decode_in_parallel_and_leave_the_collector_running() -> None:
     codec = NativeCodec(MetadataResponse, 12)
     wanted = metadata()
     data = codec.encode(wanted)
@@ -122,7 +122,7 @@ def test_threads_decode_side_by_side_and_leave_the_collector_running() -> None:
     assert gc.isenabled()
 
 
-def test_memory_and_references_stay_as_they_are() -> None:
+def test_memory_and_references_do_not_grow() -> None:
     """Decoding, encoding and failing again and again leaves nothing behind."""
     codec = NativeCodec(MetadataResponse, 12)
     value = metadata()
@@ -152,7 +152,7 @@ def test_memory_and_references_stay_as_they_are() -> None:
 
 
 @pytest.mark.nightly
-def test_memory_stays_over_a_million_decodes() -> None:
+def test_memory_does_not_grow_over_a_million_decodes() -> None:
     """The resident set of the process; a reference lost per decode would be 50 MB or more."""
     for payload in payloads()[-3:]:
         codec = NativeCodec(type(payload.message), payload.versions[0])
@@ -179,7 +179,7 @@ def test_every_payload_comes_back_from_either_engine() -> None:
             assert native.read(data, 0) == (emitted.decode(data), len(data))
 
 
-def test_counts_and_lengths_that_lie_allocate_nothing() -> None:
+def test_wrong_counts_and_lengths_allocate_nothing() -> None:
     codec = NativeCodec(MetadataResponse, 5)
     for size in (2**31 - 1, 2**30, 10_000_000):
         data = b"\0\0\0\0" + size.to_bytes(4) + bytes(100)
@@ -191,7 +191,7 @@ def test_counts_and_lengths_that_lie_allocate_nothing() -> None:
         assert most < 1 << 20
 
 
-def test_a_field_that_was_deleted_is_told_and_not_read() -> None:
+def test_a_deleted_field_is_reported_and_not_read() -> None:
     value = metadata()
     del value.topics[0].partitions[0].leader_id
     for codec in (Codec(MetadataResponse, 12), NativeCodec(MetadataResponse, 12)):
@@ -199,7 +199,7 @@ def test_a_field_that_was_deleted_is_told_and_not_read() -> None:
             codec.encode(value)
 
 
-def test_a_list_that_shrinks_while_it_is_written_is_no_trap() -> None:
+def test_a_list_that_shrinks_while_it_is_written_is_safe() -> None:
     """Comparing a value with its default runs the value's own code, which may do anything."""
     response = FetchResponse()
 
@@ -218,7 +218,7 @@ def test_a_list_that_shrinks_while_it_is_written_is_no_trap() -> None:
             NativeCodec(FetchResponse, version).encode(response)
 
 
-def test_a_codec_is_whole_or_is_not_made() -> None:
+def test_a_codec_is_complete_or_not_created() -> None:
     with pytest.raises(TypeError):
         NativeCodec.__new__(NativeCodec)
     with pytest.raises(TypeError):
@@ -233,7 +233,7 @@ def test_a_codec_is_whole_or_is_not_made() -> None:
     assert codec.message is VoteRequest
 
 
-def test_a_codec_is_found_half_made_by_the_class_it_is_made_from() -> None:
+def test_an_incomplete_codec_cannot_be_used() -> None:
     """The collector shows an object as soon as there is memory for it."""
     found: list[Any] = []
 
@@ -284,7 +284,7 @@ def test_reading_alone_takes_bytes_within_bounds() -> None:
 
 
 @pytest.mark.parametrize("make", [Codec, SpecializedCodec, NativeCodec])
-def test_codecs_are_pickled_as_what_they_are_made_from(make: Any) -> None:
+def test_codecs_are_pickled_as_their_arguments(make: Any) -> None:
     codec = make(VoteRequest, 2)
     data = codec.encode(VoteRequest(voter_id=3))
     wanted = Codec if make is Codec else type(VoteRequest.codec(2))
@@ -319,7 +319,7 @@ def test_an_engine_that_does_not_exist_is_an_error_that_says_so() -> None:
     assert "KRAFTWIRE_ENGINE=jet: set it to python or native" in done.stderr
 
 
-def test_without_the_native_part_python_does_the_same() -> None:
+def test_without_the_native_engine_python_does_the_same() -> None:
     code = (
         "import sys; sys.modules['kraftwire_wire._objects'] = None\n"
         "from kraftwire_messages.kafka import VoteRequest\n"

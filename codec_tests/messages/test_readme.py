@@ -35,7 +35,7 @@ def test_python_blocks_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert names["request"] == names["registry"].message("ApiVersionsRequest")()
 
 
-def test_comments_give_the_values() -> None:
+def test_comments_show_the_values() -> None:
     names = names_of_the_readme()
     line = "VoteRequest.API_KEY, VoteRequest.VALID_VERSIONS          # 52, range(0, 3)"
     assert line in README
@@ -43,7 +43,7 @@ def test_comments_give_the_values() -> None:
     assert names["registry"].record("cluster-metadata", 2).value.__name__ == "TopicRecord"
 
 
-def test_errors_have_the_text_that_is_shown() -> None:
+def test_errors_have_the_shown_text() -> None:
     names = names_of_the_readme()
     shown = re.findall(r"^ *>>> (.*)\n *(\w+): (.*)$", README, re.MULTILINE)
     assert shown
@@ -72,7 +72,7 @@ def shown() -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize(("command", "lines"), shown(), ids=[one for one, _ in shown()])
-def test_commands_print_what_is_shown(
+def test_commands_print_the_shown_output(
     command: str, lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
@@ -88,7 +88,7 @@ def test_commands_print_what_is_shown(
     assert re.fullmatch("".join(patterns), "\n".join(printed) + "\n"), done.stdout
 
 
-def test_the_first_30_lines_say_what_it_is_and_how_to_go_on() -> None:
+def test_the_first_30_lines_describe_and_start_the_project() -> None:
     start = "\n".join(README.splitlines()[:30])
     assert "kraftwire_wire  <-  kraftwire_messages  <-  kraftwire" in start
     assert "`make help`" in start

@@ -34,13 +34,13 @@ def _settings(examples: int) -> Any:
 
 
 @pytest.mark.parametrize("name", list(registry))
-def test_messages_come_back_from_their_bytes_and_their_json(name: str) -> None:
+def test_messages_round_trip_through_bytes_and_json(name: str) -> None:
     _round_trip(name, QUICK)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", list(registry))
-def test_many_messages_come_back_from_their_bytes_and_their_json(name: str) -> None:
+def test_many_messages_round_trip_through_bytes_and_json(name: str) -> None:
     _round_trip(name, NIGHTLY)
 
 

@@ -409,7 +409,7 @@ def test_a_wrong_offset_is_reported_below_the_root_of_a_volume(
 
 
 @spark_group
-def test_every_mode_reads_a_sound_broker_alike(spark: SparkSession) -> None:
+def test_a_sound_broker_has_no_rows_about_damage(spark: SparkSession) -> None:
     reader = spark.read.format("kraftwire").option("mode", "PERMISSIVE")
     frame = reader.load(str(BROKER))
     assert frame.where("_corrupt_record is not null").count() == 0

@@ -92,14 +92,14 @@ def test_defaults_of_tags_are_found_at_their_places() -> None:
     )
 
 
-def test_what_is_within_a_tag_that_is_left_out_is_not_listed() -> None:
+def test_deviations_within_an_omitted_tag_are_not_listed() -> None:
     long, _ = explicit_defaults()
     odd = long.replace(b"\x00\x0d" + b"\xff" * 12 + b"\0", b"\x00\x0e" + b"\xff" * 12 + b"\x80\0")
     kinds = [kind for *_, kind in places(FetchResponse, odd, 16)]
     assert kinds == ["defaults in tag 0", "defaults in tag 1"]
 
 
-def test_an_empty_array_in_a_tag() -> None:
+def test_an_empty_array_in_a_tag_is_a_deviation() -> None:
     data = FetchResponse().encode(16)
     assert data[-1] == 0
     long = data[:-1] + b"\x01\x00\x01\x01"
@@ -109,7 +109,7 @@ def test_an_empty_array_in_a_tag() -> None:
 
 
 @pytest.mark.parametrize("version", [4, 12])
-def test_booleans_above_one(version: int) -> None:
+def test_booleans_above_one_are_deviations(version: int) -> None:
     data = MetadataRequest(allow_auto_topic_creation=True).encode(version)
     at = data.rindex(b"\x01")
     odd = data[:at] + b"\x02" + data[at + 1 :]
@@ -121,7 +121,7 @@ def test_booleans_above_one(version: int) -> None:
     assert summary([found, found]) == "not canonical: 2 booleans in another form"
 
 
-def test_booleans_beside_numbers() -> None:
+def test_booleans_among_numbers_are_found() -> None:
     """They are read in one step with their neighbours."""
     broker = MetadataResponse.MetadataResponseTopic(is_internal=True, name="t")
     data = MetadataResponse(topics=[broker]).encode(1)
@@ -130,7 +130,7 @@ def test_booleans_beside_numbers() -> None:
     assert places(MetadataResponse, odd, 1) == [("topics[0].is_internal", at, 1, "boolean")]
 
 
-def test_varints_that_are_too_long() -> None:
+def test_overlong_varints_are_deviations() -> None:
     data = ApiVersionsRequest(client_software_name="ab", client_software_version="1").encode(3)
     assert data == b"\x03ab\x021\x00"
     long = b"\x83\x80\x80\x80\x00ab\x82\x001\x80\x00"
@@ -142,7 +142,7 @@ def test_varints_that_are_too_long() -> None:
     assert ApiVersionsRequest.decode(long, 3).encode(3) == data
 
 
-def test_the_number_and_the_size_of_a_tag_that_are_too_long() -> None:
+def test_overlong_tag_numbers_and_sizes_are_deviations() -> None:
     data = VoteRequest(cluster_id="c", unknown_tagged_fields=[(5, b"xy")]).encode(0)
     long = data.replace(b"\x01\x05\x02xy", b"\x01\x85\x00\x82\x00xy")
     at = long.index(b"\x85")
@@ -152,7 +152,7 @@ def test_the_number_and_the_size_of_a_tag_that_are_too_long() -> None:
     ]
 
 
-def test_other_negative_numbers_for_null() -> None:
+def test_other_negative_lengths_for_null_are_deviations() -> None:
     data = MetadataRequest(topics=None).encode(1)
     assert data == b"\xff" * 4
     assert places(MetadataRequest, b"\xff\xff\xff\xfe", 1) == [("topics", 0, 4, "null")]
@@ -238,7 +238,7 @@ def odd(body: str, version: int) -> list[tuple[str, int, int, str]]:
         ]),
     ],
 )  # fmt: skip
-def test_every_other_form(body: str, version: int, expected: list[object]) -> None:
+def test_every_other_form_is_found(body: str, version: int, expected: list[object]) -> None:
     assert odd(body, version) == expected
 
 
@@ -249,13 +249,13 @@ def test_deviations_of_a_part_of_the_input() -> None:
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-def test_any_kind_of_bytes(kind: Callable[[bytes], Any]) -> None:
+def test_any_buffer_is_accepted(kind: Callable[[bytes], Any]) -> None:
     data = VoteRequest(cluster_id="c").encode(2)
     assert VoteRequest.is_canonical(kind(data), 2)
     assert deviations(VoteRequest, kind(data), 2) == []
 
 
-def test_bytes_that_are_no_message_raise_as_decode_does() -> None:
+def test_invalid_bytes_raise_as_in_decode() -> None:
     data = VoteRequest(cluster_id="c").encode(2)
     for bad in (data[:-1], data + b"!"):
         for ask in (VoteRequest.is_canonical, lambda *args: deviations(VoteRequest, *args)):
@@ -265,7 +265,7 @@ def test_bytes_that_are_no_message_raise_as_decode_does() -> None:
         deviations(VoteRequest, data, 99)
 
 
-def test_what_only_lenient_reading_accepts_is_the_last_deviation() -> None:
+def test_bytes_that_only_lenient_decoding_accepts_are_the_last_deviation() -> None:
     data = VoteRequest(cluster_id="c").encode(2)
     assert not VoteRequest.is_canonical(data + b"abc", 2, lenient=True)
     (found,) = deviations(VoteRequest, data + b"abc", 2, lenient=True)
@@ -279,7 +279,7 @@ def test_what_only_lenient_reading_accepts_is_the_last_deviation() -> None:
     assert (found.path, found.reason) == ("cluster_id", "not UTF-8: invalid start byte")
 
 
-def test_no_more_deviations_than_were_asked_for() -> None:
+def test_at_most_the_requested_number_of_deviations_is_returned() -> None:
     flags = (70_000).to_bytes(4) + b"\x02" * 70_000
     data = flags + bytes.fromhex("ffff ffffffff ff")
     message = compile_spec(EVERYTHING)

@@ -52,7 +52,7 @@ def vote_response() -> VoteResponse:
     return VoteResponse(topics=[topic])
 
 
-def test_decode_and_encode_by_hand() -> None:
+def test_decode_and_encode_agree_with_bytes_by_hand() -> None:
     assert VoteResponse.decode(VOTE_RESPONSE, 0) == vote_response()
     assert vote_response().encode(0) == VOTE_RESPONSE
 
@@ -62,7 +62,7 @@ def test_every_kind_of_buffer_is_read(view: Any) -> None:
     assert VoteResponse.decode(view(VOTE_RESPONSE), 0) == vote_response()
 
 
-def test_slices_and_wide_views_are_read() -> None:
+def test_slices_and_views_of_wide_items_are_read() -> None:
     around = memoryview(b"xyz" + VOTE_RESPONSE + b"z")
     assert VoteResponse.decode(around[3:-1], 0) == vote_response()
     assert VoteResponse.decode(memoryview(VOTE_RESPONSE[::-1])[::-1], 0) == vote_response()
@@ -71,7 +71,7 @@ def test_slices_and_wide_views_are_read() -> None:
     assert VoteResponse.decode(wide, 0) == VoteResponse()
 
 
-def test_decode_from_starts_and_ends_where_the_message_does() -> None:
+def test_decode_from_reads_exactly_the_message() -> None:
     codec = VoteResponse.codec(0)
     message, end = codec.decode_from(b"xyz" + VOTE_RESPONSE + b"z", 3)
     assert (message, end) == (vote_response(), 3 + len(VOTE_RESPONSE))
@@ -86,7 +86,7 @@ def test_numbers_equal_to_a_version_do_not_become_it(monkeypatch: pytest.MonkeyP
     assert VoteRequest.codec(1.0) is VoteRequest.codec(1)  # type: ignore[arg-type]
 
 
-def test_codecs_are_made_once() -> None:
+def test_codecs_are_created_once() -> None:
     assert VoteResponse.codec(0) is VoteResponse.codec(0)
     assert VoteResponse.codec(0) is not VoteResponse.codec(1)
     assert VoteResponse.codec(1).version == 1
@@ -251,7 +251,7 @@ def test_a_message_of_defaults_has_an_encoding_in_every_version(name: str) -> No
         assert message.decode(raw, version).encode(version) == raw
 
 
-def test_the_registry_holds_the_whole_set() -> None:
+def test_the_registry_has_the_whole_set() -> None:
     assert len(registry) == 279
 
 

@@ -59,7 +59,7 @@ def test_paths_grow_from_the_inside_out(steps: list[str], path: str) -> None:
         (UnsupportedVersion("Vote", 0, range(0)), "Vote has no version 0; it has none"),
     ],
 )
-def test_texts(error: KraftwireError, text: str) -> None:
+def test_errors_have_their_texts(error: KraftwireError, text: str) -> None:
     assert str(error) == text
 
 
@@ -83,7 +83,7 @@ def test_the_representation_has_all_of_an_error() -> None:
     assert repr(error) == "DecodeError('topics[2].name: null (at byte 7)')"
 
 
-def test_versions_as_people_write_them() -> None:
+def test_versions_are_formatted_for_people() -> None:
     assert [format_versions(r) for r in (range(0), range(3, 4), range(5))] == ["none", "3", "0-4"]
 
 
@@ -185,7 +185,7 @@ def partition_with(**values: Any) -> VoteResponse:
         ),
     ],
 )
-def test_what_has_no_encoding_is_refused_with_its_path(
+def test_values_without_an_encoding_are_refused_with_their_path(
     message: Any, version: int, path: str
 ) -> None:
     with pytest.raises(EncodeError) as caught:

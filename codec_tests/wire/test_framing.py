@@ -49,7 +49,7 @@ def test_frames_survive_any_cutting(frames: list[bytes], sizes: list[int]) -> No
     st.sampled_from(["80000000", "ffffffff", "00000065", "7fffffff", "000000", "0000000201"]),
     st.lists(st.integers(0, 9), max_size=30),
 )
-def test_a_broken_stream_ends_the_same_however_it_is_cut(
+def test_a_broken_stream_gives_the_same_error_however_it_is_cut(
     frames: list[bytes], rest: str, sizes: list[int]
 ) -> None:
     good = b"".join(map(add_size, frames))
@@ -60,7 +60,7 @@ def test_a_broken_stream_ends_the_same_however_it_is_cut(
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31), 101, 2**31 - 1])
-def test_a_size_that_cannot_be_one_is_refused_where_it_stands(size: int) -> None:
+def test_an_impossible_size_is_refused_at_its_position(size: int) -> None:
     splitter = FrameSplitter(max_frame_size=100)
     assert splitter.feed(add_size(b"abc") + b"\x00") == [b"abc"]
     splitter = FrameSplitter(max_frame_size=100)

@@ -32,7 +32,7 @@ def load(obj: object) -> Any:
 
 
 @pytest.mark.parametrize("name", registry)
-def test_every_version(name: str) -> None:
+def test_every_version_round_trips_through_json(name: str) -> None:
     message_type = registry.message(name)
     for version in message_type.VALID_VERSIONS:
         for seed in SEEDS:
@@ -87,7 +87,7 @@ _anything = st.recursive(
 @pytest.mark.parametrize(("name", "version"), SELECTED)
 @settings(max_examples=100)
 @given(data=st.data())
-def test_damaged_objects(name: str, version: int, data: st.DataObject) -> None:
+def test_damaged_objects_are_refused(name: str, version: int, data: st.DataObject) -> None:
     """A message that encodes, or a DecodeError; nothing else."""
     message_type = registry.message(name)
     seed = data.draw(st.integers(0, 1000))
@@ -118,7 +118,7 @@ def _damage(obj: Any, data: st.DataObject) -> Any:
     return data.draw(_anything)
 
 
-def test_nesting_without_end() -> None:
+def test_endless_nesting_is_refused() -> None:
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
@@ -201,7 +201,7 @@ def _example(*fields: dict[str, Any], versions: str = "0-2") -> type[Any]:
     )
 
 
-def test_versions_outside_the_valid_ones() -> None:
+def test_unsupported_versions_are_refused() -> None:
     vote = registry.message("VoteRequest")
     with pytest.raises(UnsupportedVersion):
         vote().to_json(3)
@@ -209,7 +209,7 @@ def test_versions_outside_the_valid_ones() -> None:
         vote.from_json({}, 3)
 
 
-def test_a_style_that_does_not_exist() -> None:
+def test_an_unknown_style_is_refused() -> None:
     style: Any = "Java"
     with pytest.raises(ValueError, match="Java"):
         registry.message("VoteRequest")().to_json(0, style=style)
@@ -304,7 +304,7 @@ def test_uuids(wrong: object) -> None:
         example.from_json({"u": wrong}, 0)
 
 
-def test_text_says_what_the_bytes_say() -> None:
+def test_json_text_has_the_values_of_the_bytes() -> None:
     """Lone surrogates are written as question marks, and pairs as the character they mean."""
     example = _example({"name": "T", "type": "string", "versions": "0+"})
     message = example(t="a\ud800b\ud83d\ude00")
@@ -312,7 +312,7 @@ def test_text_says_what_the_bytes_say() -> None:
     assert example.from_json(message.to_json(0), 0) == example.decode(message.encode(0), 0)
 
 
-def test_the_json_form_takes_what_the_bytes_take() -> None:
+def test_the_json_form_accepts_the_same_values_as_the_bytes() -> None:
     """Values that `encode` accepts without being of the type themselves."""
     example = _example(
         {"name": "I", "type": "int8", "versions": "0+"},

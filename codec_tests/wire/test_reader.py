@@ -355,7 +355,7 @@ def test_a_marker_that_java_takes_for_a_negative_one(marker: int) -> None:
         ("616263e282", 3, "abc\ufffd"),
     ],
 )
-def test_malformed_text_is_refused_at_the_bad_byte(text: str, bad: int, as_java: str) -> None:
+def test_malformed_utf8_is_refused_at_the_bad_byte(text: str, bad: int, as_java: str) -> None:
     size = len(text) // 2
     data = struct.pack(">h", size) + bytes.fromhex(text)
     error = decode_error_of(lambda: ClassicReader(data).read_string("s"))
@@ -365,7 +365,7 @@ def test_malformed_text_is_refused_at_the_bad_byte(text: str, bad: int, as_java:
 
 
 @given(st.binary(max_size=40), st.booleans(), st.data())
-def test_nothing_else_leaves_a_reader(raw: bytes, lenient: bool, data: st.DataObject) -> None:
+def test_a_reader_raises_only_decode_errors(raw: bytes, lenient: bool, data: st.DataObject) -> None:
     form = data.draw(st.sampled_from([ClassicReader, CompactReader]))
     reader = form(raw, lenient=lenient)
     kinds = [(kind,) for kind in sorted({case[1] for case in TEXTS_AND_BYTES})]

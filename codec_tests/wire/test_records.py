@@ -40,13 +40,13 @@ NO_OP = "01" + "14" + "00" + "00"
 # -- metadata logs -----------------------------------------------------------------------------
 
 
-def test_a_metadata_record_by_hand() -> None:
+def test_a_metadata_record_equals_bytes_by_hand() -> None:
     decoded = records.decode_metadata_record(registry, "cluster-metadata", bytes.fromhex(NO_OP))
     assert decoded == VersionedMessage(NoOpRecord(), 0)
     assert records.encode_metadata_record(NoOpRecord(), 0).hex() == NO_OP
 
 
-def test_a_remote_log_record_by_hand() -> None:
+def test_a_remote_log_record_equals_bytes_by_hand() -> None:
     record = RemotePartitionDeleteMetadataRecord
     entry = record.TopicIdPartitionEntry(name="t", partition=1)
     message = record(topic_id_partition=entry, broker_id=2, event_timestamp_ms=3)
@@ -73,7 +73,7 @@ def test_a_remote_log_record_by_hand() -> None:
         (NO_OP + "ffff", "", 4, "2 bytes follow the end of NoOpRecord version 0"),
     ],
 )
-def test_metadata_records_that_are_refused(raw: str, path: str, offset: int, reason: str) -> None:
+def test_bad_metadata_records_are_refused(raw: str, path: str, offset: int, reason: str) -> None:
     value = bytes.fromhex(raw)
     error = decode_error_of(
         lambda: records.decode_metadata_record(registry, "cluster-metadata", value)
@@ -81,7 +81,7 @@ def test_metadata_records_that_are_refused(raw: str, path: str, offset: int, rea
     assert (error.path, error.offset, error.reason) == (path, offset, reason)
 
 
-def test_versions_that_a_record_does_not_have_are_refused() -> None:
+def test_unsupported_record_versions_are_refused() -> None:
     with pytest.raises(UnsupportedVersion):
         records.decode_metadata_record(registry, "cluster-metadata", b"\x01\x14\x07\x00")
     for version in (-1, 7, 2**40):
@@ -91,7 +91,7 @@ def test_versions_that_a_record_does_not_have_are_refused() -> None:
             records.encode_prefixed(EndTxnMarker(), version)
 
 
-def test_what_has_no_record_id_is_refused() -> None:
+def test_messages_without_a_record_id_are_refused() -> None:
     for encode in (
         lambda: records.encode_metadata_record(VotersRecord(), 0),
         lambda: records.encode_coordinator_key(VotersRecord()),
@@ -151,7 +151,7 @@ def test_a_tombstone_has_no_value() -> None:
         ("0003" + "000167" + "00", "", 5, "1 byte follows the end of ConsumerGroupMetadataKey"),
     ],
 )
-def test_coordinator_keys_that_are_refused(raw: str, path: str, offset: int, reason: str) -> None:
+def test_bad_coordinator_keys_are_refused(raw: str, path: str, offset: int, reason: str) -> None:
     key = bytes.fromhex(raw)
     error = decode_error_of(lambda: records.decode_coordinator_key(registry, "group", key))
     assert (error.path, error.offset) == (path, offset)
@@ -206,7 +206,7 @@ def test_control_keys_of_the_future_are_read() -> None:
         ("ffff0000", "-1, but versions of control record keys start at 0"),
     ],
 )
-def test_control_keys_that_are_refused(raw: str, reason: str) -> None:
+def test_bad_control_keys_are_refused(raw: str, reason: str) -> None:
     error = decode_error_of(lambda: records.decode_control_key(bytes.fromhex(raw)))
     assert (error.reason, error.offset) == (reason, 0)
 
@@ -269,7 +269,7 @@ def test_a_leader_change_is_read_in_the_version_it_names() -> None:
     assert records.encode_control_value(ControlType.LEADER_CHANGE, decoded.message, 1) == raw
 
 
-def test_control_values_that_are_refused() -> None:
+def test_bad_control_values_are_refused() -> None:
     with pytest.raises(KraftwireError, match="no message is known for control records of type 7"):
         records.decode_control_value(registry, 7, b"\x00\x00")
     with pytest.raises(UnsupportedVersion):
@@ -311,7 +311,7 @@ def test_a_blob_without_a_version_is_refused(raw: str, offset: int) -> None:
 
 
 @given(st.binary(max_size=30), st.integers(-2, 30))
-def test_nothing_else_leaves_the_framings(raw: bytes, number: int) -> None:
+def test_the_framings_raise_only_their_own_errors(raw: bytes, number: int) -> None:
     for action in (
         lambda: records.decode_metadata_record(registry, "cluster-metadata", b"\x01" + raw),
         lambda: records.decode_metadata_record(registry, "remote-log", raw),

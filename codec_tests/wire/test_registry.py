@@ -75,7 +75,7 @@ def test_messages_by_api_key() -> None:
         (lambda: registry.record("offsets", 0), "no records of 'offsets'; it knows cluster-meta"),
     ],
 )
-def test_what_there_is_not_is_refused(find: Any, reason: str) -> None:
+def test_unknown_names_and_keys_are_refused(find: Any, reason: str) -> None:
     with pytest.raises(KraftwireError, match=reason):
         find()
 
@@ -106,7 +106,7 @@ def test_header_versions_follow_the_rule(key: int) -> None:
 # -- requests ----------------------------------------------------------------------------------
 
 
-def test_a_request_by_hand() -> None:
+def test_a_request_equals_bytes_by_hand() -> None:
     decoded_header, message = registry.decode_request(VOTE)
     assert decoded_header == RequestHeader(
         request_api_key=52, request_api_version=0, correlation_id=7, client_id="c"
@@ -183,7 +183,7 @@ def test_a_request_goes_with_its_own_header() -> None:
 # -- responses ---------------------------------------------------------------------------------
 
 
-def test_a_response_by_hand() -> None:
+def test_a_response_equals_bytes_by_hand() -> None:
     # correlation_id, tags of the header; error_code 3, no topics, no tags
     frame = bytes.fromhex("00000007" + "00" + "0003" + "01" + "00")
     request_header = header(VoteRequest, 0)
@@ -281,7 +281,7 @@ def test_an_answer_in_a_version_of_the_future_is_refused() -> None:
     st.binary(max_size=40),
     st.booleans(),
 )
-def test_nothing_else_leaves_the_registry(
+def test_the_registry_raises_only_its_own_errors(
     key: int, version: int, rest: bytes, lenient: bool
 ) -> None:
     start = key.to_bytes(2, "big") + version.to_bytes(2, "big", signed=True)

@@ -117,7 +117,7 @@ def test_integers_out_of_range_are_refused(kind: str, low: int, high: int) -> No
 
 @pytest.mark.parametrize("kind", [kind for kind, _, _ in INTEGERS])
 @pytest.mark.parametrize("value", [*NOT_AN_INTEGER, Misleading()])
-def test_what_is_no_integer_is_refused(kind: str, value: object) -> None:
+def test_values_that_are_not_integers_are_refused(kind: str, value: object) -> None:
     assert encode_error_of(lambda: written(ClassicWriter, kind, value)).path == "field"
     error = encode_error_of(lambda: written(CompactWriter, "array", kind, [0, value]))
     assert error.path == "field[1]"
@@ -144,7 +144,7 @@ def test_arrays(form: type[Writer], kind: str, element: str, items: Any, expecte
 
 @BOTH
 @pytest.mark.parametrize("items", [None, "ab", b"ab", {1}, {"a": 1}, 5, iter([1])])
-def test_what_is_no_list_is_refused(form: type[Writer], items: object) -> None:
+def test_values_that_are_not_lists_are_refused(form: type[Writer], items: object) -> None:
     assert encode_error_of(lambda: written(form, "array", "int8", items)).path == "field"
 
 
@@ -166,7 +166,7 @@ def test_a_wrong_element_is_named(
 
 
 @BOTH
-def test_a_run_of_numbers_names_the_one_that_is_wrong(form: type[Writer]) -> None:
+def test_the_wrong_number_of_a_run_is_named(form: type[Writer]) -> None:
     run, names = fixed("int32", "int8", "float64"), ("a", "b", "c")
     writer = form()
     writer.write_fixed(run, names, -2, 1, 0.5)
@@ -201,7 +201,7 @@ def test_varints_are_read_back(value: int) -> None:
 
 
 @given(st.text(max_size=50) | st.none(), st.binary(max_size=50) | st.none())
-def test_what_is_written_is_read(text: str | None, raw: bytes | None) -> None:
+def test_written_values_are_read_back(text: str | None, raw: bytes | None) -> None:
     for writer_type, reader_type in [
         (ClassicWriter, ClassicReader),
         (CompactWriter, CompactReader),
@@ -258,9 +258,7 @@ def test_tag_sections(known: dict[int, str], unknown: Any, expected: str) -> Non
         ([(1, b"")], "[0]", "tag 1 is a field of this struct and is set there"),
     ],
 )
-def test_unknown_tags_that_make_no_section_are_refused(
-    unknown: Any, path: str, reason: str
-) -> None:
+def test_invalid_unknown_tags_are_refused(unknown: Any, path: str, reason: str) -> None:
     error = encode_error_of(lambda: section({1: "a"}, unknown))
     assert (error.path, error.reason) == ("unknown_tagged_fields" + path, reason)
 
@@ -279,7 +277,7 @@ def test_unknown_tags_that_make_no_section_are_refused(
     | st.decimals()
     | st.uuids(),
 )
-def test_nothing_else_leaves_a_writer(kind: str, value: object) -> None:
+def test_a_writer_raises_only_encode_errors(kind: str, value: object) -> None:
     for form in (ClassicWriter, CompactWriter):
         for arguments in ((kind, value), ("array", kind, value), ("array", kind, [value])):
             with suppress(EncodeError):
