@@ -114,7 +114,7 @@ def test_a_batch_with_a_wrong_crc_is_a_finding() -> None:
     assert (crc["start"], crc["end"], crc["at"]) == (17, 21, 17)
 
 
-def test_the_text_form_is_as_documented() -> None:
+def test_the_text_form_has_a_line_for_each_value() -> None:
     lines = done("explain", "--request", "-", "-o", "text", stdin=_request()).stdout.splitlines()
     assert lines[2].split() == ["0-1", "00", "34", "request_api_key", "int16", "52", "Vote"]
     assert not any(line.endswith(" ") for line in lines)
