@@ -268,7 +268,7 @@ def test_every_scheme_opens_its_pyarrow_class(
     ("path", "options", "reason"),
     [
         ("ftp://host/data", {}, "unknown file system ftp://; there are s3, s3a, gs"),
-        ("s3:///data", {}, "it has no bucket behind s3://"),
+        ("s3:///data", {}, "it has no bucket after s3://"),
         ("abfss://account/x", {}, "no container@account.dfs.core.windows.net after abfss://"),
         ("s3://b/x", {"secret": "hush"}, r"cannot open it with fs.secret: .*'secret'"),
         ("s3://b/x", {"anonymous": "yes"}, "fs.anonymous: 'yes' is neither true nor false"),
