@@ -13,7 +13,7 @@ STORED := codec_tests/stored
 WITH_JAVA = $(shell [ -e $(VENV)/java ] && echo env JAVA_HOME=$(CURDIR)/$(VENV)/java)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-engines lint types check format generate interop parts installs shipping fuzz fuzz-native mutants compiled soak bench bench-quorum update-kafka clean
+.PHONY: help setup demo quick test test-engines lint types check format generate interop parts installs shipping fuzz fuzz-native mutants compiled soak bench bench-quorum update-kafka clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -58,7 +58,13 @@ demo: setup ## Regenerate the codecs, decode captured traffic, read what Kafka s
 	@echo "== Spark: committed offsets out of raw segments, as DataFrames"
 	@$(WITH_JAVA) $(BIN)/python spark_jobs/group_offsets.py $(STORED)/broker --latest -o table
 
-test: setup ## Run every test that needs no Kafka
+# Tests start many processes: they share the compiled modules, whatever the environment says.
+quick test: export PYTHONDONTWRITEBYTECODE =
+
+quick: setup ## While writing: one case of each fast test (under a minute on two cores)
+	$(PYTEST) -n auto --dist loadgroup --quick codec_tests
+
+test: setup ## Run every test that needs no Kafka (about ten minutes on two cores)
 	$(PYTEST) -n auto --dist loadgroup codec_tests
 	@echo "Left out: tests against Kafka itself (make interop), the nightly mutation runs (make fuzz)"
 	@echo "and the benchmarks (make bench)."

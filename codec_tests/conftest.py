@@ -20,8 +20,22 @@ settings.load_profile("kraftwire")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The option that writes kept runs of the simulator anew."""
     parser.addoption("--rewrite-transcripts", action="store_true")
+    parser.addoption("--quick", action="store_true", help="one case of each test, none marked slow")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> Any:
+    """With --quick, keep the first case of each test that is neither slow nor needs Spark."""
+    items = yield
+    if not collector.config.getoption("--quick") or not isinstance(items, list):
+        return items
+    return [
+        item
+        for item in items[:1]
+        if item.get_closest_marker("slow") is None
+        and "spark" not in getattr(item, "fixturenames", ())
+    ]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -200,6 +200,7 @@ def test_a_connection_begun_before_the_capture_is_searched_to_its_end() -> None:
     assert 1 in ids(frames, "request")
 
 
+@pytest.mark.slow
 def test_answers_are_not_lost_while_a_false_candidate_waits() -> None:
     """Requests that were kept behind it once came after their responses, or not at all."""
     false = bytes.fromhex("06000000 0000 0003 00000001 0004") + b"abcd"
@@ -251,6 +252,7 @@ def test_a_stream_that_continues_elsewhere_is_reported_at_its_first_segment() ->
     assert traffic.losses.lost[MISSING].first.startswith(f"packet {begins}, ")
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_shuffled_overlapping_and_lost_segments_of_the_middle_give_true_frames(

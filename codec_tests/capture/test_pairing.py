@@ -172,6 +172,7 @@ def test_any_bytes_give_a_decoded_frame(frames: list[Frame]) -> None:
     pair(decoded)
 
 
+@pytest.mark.slow
 def test_unanswered_requests_take_constant_time() -> None:
     """Forgetting the oldest once passed over all that had been forgotten before."""
     (decoded,) = decode(metadata_request(1))

@@ -135,6 +135,7 @@ def test_a_signal_ends_the_proxy_with_every_frame_in_the_file(
     assert decoded.exit_code == 0, decoded.stderr
 
 
+@pytest.mark.slow
 def test_the_proxy_appends_to_a_cassette_on_request(broker: int, tmp_path: Path) -> None:
     out = tmp_path / "session.jsonl"
     for options in ((), ("--append",)):

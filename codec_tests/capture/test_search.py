@@ -18,6 +18,7 @@ from kraftwire_messages.kafka import (
 from codec_tests.capture.replaying import ask, is_missed, metadata, replay
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backwards", [False, True])
 def test_a_long_recording_is_searched_as_fast_as_a_short_one(
     monkeypatch: pytest.MonkeyPatch, backwards: bool

@@ -306,6 +306,7 @@ def test_an_unknown_link_layer_is_refused() -> None:
         Traffic(Packets([], 105), registry)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_damaged_packets_never_raise(data: st.DataObject) -> None:

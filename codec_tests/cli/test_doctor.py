@@ -50,6 +50,7 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return program
 
 
+@pytest.mark.slow
 def test_what_is_installed() -> None:
     rows = found()
     assert rows["engine"]["found"] == ENGINE
@@ -115,6 +116,7 @@ def test_spark_without_a_java_of_its_own(
     assert spark_remark() == f"{needs}: export JAVA_HOME={environment / 'java'}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "version", "remark"),
     [

@@ -142,6 +142,7 @@ def test_package_in_the_current_directory(tmp_path: Path, monkeypatch: pytest.Mo
     assert rows("VoteRequest", "--messages", "my_kafka_messages")
 
 
+@pytest.mark.slow
 def test_every_message_in_every_version() -> None:
     for name in registry:
         assert rows(name) or not registry.message(name).LAYOUT.fields

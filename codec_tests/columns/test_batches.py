@@ -391,6 +391,7 @@ def test_engines_read_damaged_files_alike_in_small_pieces() -> None:
         batches_alike(data, limit=LIMIT, chunk=2000)
 
 
+@pytest.mark.slow
 def test_engines_read_damaged_records_with_valid_crcs_alike() -> None:
     chance = random.Random(5)
     for path in FILES * 8:

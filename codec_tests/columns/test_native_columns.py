@@ -136,6 +136,7 @@ def test_threads_read_in_parallel() -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow() -> None:
     code = """
 from codec_tests.columns.memory import peak, read_repeatedly
@@ -155,6 +156,7 @@ print(peak() - before)
     assert int(done.stdout) < 4096
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.ZSTD])
 def test_a_large_file_takes_no_more_memory_than_a_small_one(
     codec: Compression, tmp_path: Path

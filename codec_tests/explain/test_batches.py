@@ -41,6 +41,7 @@ def _contents(rows: list[ByteRow], name: str) -> list[object]:
     ]
 
 
+@pytest.mark.slow
 def test_every_stored_batch_has_the_records_of_the_log_reader() -> None:
     count = 0
     for batch in stored_batches():
@@ -78,6 +79,7 @@ def _explain(
     return explained(partial(explain_file, reader, file, position=position, offset=offset))
 
 
+@pytest.mark.slow
 def test_every_stored_file_is_covered_and_its_typed_records_are_opened() -> None:
     for file in stored_files(*EXPLAINABLE):
         rows, findings = _explain(file)
@@ -147,6 +149,7 @@ def _mended(data: bytes) -> bytes:
     return bytes(head) + data[61:]
 
 
+@pytest.mark.slow
 def test_damaged_records_are_refused_as_by_the_log_reader() -> None:
     rng = random.Random(10)
     verdicts = set()
@@ -185,6 +188,7 @@ def test_a_wrong_record_length_is_an_error(change: int) -> None:
     assert f"a record of {data[61] // 2} bytes is announced" in findings[0].reason
 
 
+@pytest.mark.slow
 def test_damaged_headers_never_crash_and_every_byte_is_shown() -> None:
     rng = random.Random(11)
     data = b"".join(batch.data for batch in batches_of(segment_of("codec-none"))[:2])

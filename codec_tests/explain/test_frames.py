@@ -30,6 +30,7 @@ def frames() -> tuple[DecodedFrame, ...]:
     return tuple(found)
 
 
+@pytest.mark.slow
 def test_every_captured_frame_is_covered_and_without_findings() -> None:
     kinds = set()
     for one in frames():

@@ -92,6 +92,7 @@ def _error(message_type: type[Message], version: int, data: bytes) -> DecodeErro
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "version"), [("FetchResponse", 16), ("FetchRequest", 17), ("ApiVersionsResponse", 3)]
 )
@@ -201,6 +202,7 @@ SIZELESS = {
 }
 
 
+@pytest.mark.slow
 def test_elements_without_bytes_cannot_multiply() -> None:
     """Ten arrays, each of as many empty elements as there are bytes left."""
     message_type = compile_spec(SIZELESS)
@@ -223,6 +225,7 @@ def test_an_unsupported_version_is_refused() -> None:
         message_rows(registry.message("VoteRequest"), 99, b"")
 
 
+@pytest.mark.slow
 def test_structs_nested_too_deeply_are_refused() -> None:
     """The deepest specs that generate; what they hold is decoded all the same."""
     message_type = compile_spec(deepest_spec())

@@ -252,6 +252,7 @@ def test_broken_by_siblings(fields: str, path: str, phrase: str) -> None:
     assert [(item.path, item.line) for item in found] == [(f"S.{path}", 6)]
 
 
+@pytest.mark.slow
 def test_a_struct_has_no_more_tags_than_generated_code_can_tell_apart() -> None:
     assert findings_of("", ", ".join(tagged(f"A{tag}", tag) for tag in range(MOST_TAGS))) == []
     (finding,) = findings_of("", ", ".join(tagged(f"A{tag}", tag) for tag in range(10_000)))

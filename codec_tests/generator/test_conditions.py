@@ -85,6 +85,7 @@ def test_a_chain_chooses_the_action_of_every_version(
         assert run(statements, version) == [item for span, item in actions if version in span]
 
 
+@pytest.mark.slow
 @given(ranges, st.lists(st.tuples(ranges, st.booleans()), max_size=6))
 def test_merged_fields_keep_their_order_and_their_versions(
     within: VersionRange, fields: list[tuple[VersionRange, bool]]

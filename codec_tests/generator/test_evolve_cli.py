@@ -174,6 +174,7 @@ def test_a_terminal_character_in_a_spec_leaves_json_whole(here: Path) -> None:
 # -- sides -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_git_revisions_of_a_set(here: Path) -> None:
     git(here, "init", "-q")
     git(here, "add", "-A")

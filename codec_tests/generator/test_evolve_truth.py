@@ -219,6 +219,7 @@ def pair_of(old: Spec, new: Spec) -> Pair:
     return Pair(old, new, (compile_spec(old), compile_spec(new)))
 
 
+@pytest.mark.slow
 def test_what_evolve_says_where_kafkas_own_checker_was_run() -> None:
     for case in copy.deepcopy(oracle_section("evolution_checker")):
         if case["id"] != "apikey":  # which stands before the message
@@ -246,6 +247,7 @@ def test_what_evolve_says_of_headers(kind: str, keys: dict[str, Any]) -> None:
         assert (version in broken) == (len(wires) == 2 or "apiKey" in keys)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(
     rng=st.randoms(use_true_random=False),

@@ -55,6 +55,7 @@ def test_every_message_with_a_version_has_a_module(target: PackageTarget) -> Non
     assert package.message_count == 3
 
 
+@pytest.mark.slow
 def test_many_messages_are_rendered_by_several_processes_in_order(tmp_path: Path) -> None:
     specs = write_set(tmp_path, *(message_spec(f"Message{number}") for number in range(20)))
     seen: list[str] = []
@@ -81,6 +82,7 @@ def test_only_takes_patterns_of_message_names(
     assert names(generate(target, *patterns)) == ["__init__.py", *expected]
 
 
+@pytest.mark.slow
 def test_two_runs_for_different_messages_leave_both_in_the_package(target: PackageTarget) -> None:
     write(generate(target, "VoteRequest"))
     package = generate(target, "TopicRecord")

@@ -333,6 +333,7 @@ def write_bomb(repository: Path, kind: str, size: int) -> str:
     return name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["commit", "tree", "tag"])
 def test_a_bomb_does_not_take_the_memory_it_announces(checkout: Path, kind: str) -> None:
     name = write_bomb(checkout, kind, 256 * 2**20)
@@ -366,6 +367,7 @@ def test_a_tree_that_grows_without_end(checkout: Path, monkeypatch: pytest.Monke
         read_source(f"{checkout}@bomb")
 
 
+@pytest.mark.slow
 def test_git_that_does_not_end_is_stopped(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git_process, "GIT_SECONDS", 0.5)
     (checkout / ".git/refs/tags/9.2.0").unlink()

@@ -84,6 +84,7 @@ def assert_works_in_every_version(message: Any) -> None:
         assert same(codec.decode(data), filled)
 
 
+@pytest.mark.slow
 @thorough
 @given(specs())
 def test_every_valid_spec_becomes_a_module_that_works(spec: dict[str, Any]) -> None:
@@ -91,6 +92,7 @@ def test_every_valid_spec_becomes_a_module_that_works(spec: dict[str, Any]) -> N
     assert_works_in_every_version(compile_spec(spec))
 
 
+@pytest.mark.slow
 @quick
 @given(about=HOSTILE_TEXT, default=HOSTILE_TEXT, file=HOSTILE_TEXT)
 def test_texts_stay_texts(about: str, default: str, file: str) -> None:
@@ -101,6 +103,7 @@ def test_texts_stay_texts(about: str, default: str, file: str) -> None:
     assert message().name == (None if default == "null" else default)
 
 
+@pytest.mark.slow
 @quick
 @given(title=HOSTILE_TEXT, release=HOSTILE_TEXT, log=HOSTILE_TEXT)
 def test_texts_of_the_set_stay_texts(title: str, release: str, log: str) -> None:
@@ -119,6 +122,7 @@ def test_texts_of_the_set_stay_texts(title: str, release: str, log: str) -> None
     assert values["control_records"] == {7: "Vote"}
 
 
+@pytest.mark.slow
 def test_all_names_at_once_keep_their_fields_apart() -> None:
     fields = [field_spec(name, "string") for name in FIELD_NAMES]
     structs = [
@@ -154,6 +158,7 @@ def test_what_is_no_plain_name_is_refused(name: str, place: str) -> None:
         compile_spec(spec)
 
 
+@pytest.mark.slow
 def test_messages_with_any_names_are_loaded_from_their_package(tmp_path: Path) -> None:
     """The names include those with which a module could hide a class of the package."""
     names = [*CLASS_NAMES, "lower", "self", "reader", "dataclasses", "typing"]
@@ -180,6 +185,7 @@ def test_messages_with_any_names_are_loaded_from_their_package(tmp_path: Path) -
     assert (ran.stderr, ran.stdout) == ("", f"{len(unique)}\n")
 
 
+@pytest.mark.slow
 def test_the_most_tags_and_the_deepest_nesting_are_generated_and_work() -> None:
     tags = [
         field_spec(f"Tag{number}", "int8", versions="0+", taggedVersions="0+", tag=number)
@@ -200,6 +206,7 @@ def test_the_most_tags_and_the_deepest_nesting_are_generated_and_work() -> None:
     )
 
 
+@pytest.mark.slow
 def test_modules_of_hostile_names_pass_mypy(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     own = field_spec("Own", "[]Vote", fields=[field_spec(name) for name in FIELD_NAMES])

@@ -191,6 +191,7 @@ def test_many_large_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         read_source(write_jar(tmp_path / "kafka-raft-9.1.0.jar", files))
 
 
+@pytest.mark.slow
 def test_a_damaged_jar_raises_nothing_but_source_errors(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "common/message/Beacon.json": _SPEC,

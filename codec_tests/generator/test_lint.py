@@ -254,6 +254,7 @@ def test_no_page_hangs_or_breaks_it(what: str, file: str) -> None:
     assert all(len(str(finding)) < 3_000 for finding in report.findings)
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200), st.integers(0, len(KETTLE)), st.integers(0, len(KETTLE)))
 def test_any_damage_has_an_answer(junk: bytes, first: int, second: int) -> None:
     data = (COMPARED + KETTLE).encode()

@@ -10,6 +10,8 @@ import random
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from kraftwire_generator.errors import errors_of
 from kraftwire_generator.lint.spec_lint import lint
 from kraftwire_generator.parser.json_text import JsonNumber, JsonObject, JsonValue, parse_json
@@ -109,6 +111,7 @@ def is_refused(text: str) -> bool:
     return bool(errors_of(check_json(text)[1]))
 
 
+@pytest.mark.slow
 def test_an_error_is_what_the_generator_refuses() -> None:
     files = sorted((REPOSITORY / "message_specs").glob("**/*.json"))
     small = [file.read_text("utf-8") for file in files if file.stat().st_size < 1_500]

@@ -128,6 +128,7 @@ def chain(levels: int, innermost: str = X) -> str:
     return ",\n".join([*structs, struct(f"S{levels - 1}", innermost)])
 
 
+@pytest.mark.slow
 def test_common_structs_nest_only_so_deep() -> None:
     assert resolve_text(field("A", "S0"), chain(DEEPEST_NESTING))[1] == []
     _, (finding,) = resolve_text(field("A", "S0"), chain(5000))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -96,6 +97,7 @@ def test_batches_combine_offset_by_offset(batches: list[StateBatch], start: int)
         assert not (contiguous and before[2:] == after[2:]), "could be one"
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.none() | st.integers(0, 40), BATCHES), max_size=30))
 def test_looking_in_between_changes_nothing(
     steps: list[tuple[int | None, list[StateBatch]]],
@@ -109,6 +111,7 @@ def test_looking_in_between_changes_nothing(
     assert looked.get() == blind.get()
 
 
+@pytest.mark.slow
 def test_a_long_row_of_updates_takes_time_like_its_length() -> None:
     def seconds(count: int) -> float:
         progress = ShareProgress(SharePartition(start_offset=0))

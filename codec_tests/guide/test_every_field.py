@@ -95,6 +95,7 @@ def expected_type(message: type[Message], field: Field, version: int) -> str:
     return element.upper()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("set_name", SETS)
 def test_every_field_of_every_version_is_where_it_is_on_the_wire(
     pages: Pages, set_name: str
@@ -133,6 +134,7 @@ def test_every_spec_has_its_place_even_without_a_version(pages: Pages, set_name:
         assert any(spec.stem in text for text in shown), spec.stem
 
 
+@pytest.mark.slow
 def test_the_header_of_every_version_is_named_and_drawn(pages: Pages) -> None:
     registry, forms = registry_of("kafka"), forms_of(pages, "kafka")
     checked = 0

@@ -79,6 +79,7 @@ def test_texts_of_specs_are_shown_and_never_run(tmp_path: Path) -> None:
     assert "\x1b" not in index
 
 
+@pytest.mark.slow
 @given(text=HOSTILE_TEXT)
 @settings(max_examples=25)
 def test_no_text_gets_out_of_its_place(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:

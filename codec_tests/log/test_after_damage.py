@@ -90,6 +90,7 @@ def large_batch() -> bytes:
     return encode_batch(records, BatchSettings(codec=Compression.ZSTD))
 
 
+@pytest.mark.slow
 def test_a_large_batch_is_freed_without_the_garbage_collector() -> None:
     batch = decode_batch(large_batch())
     records = batch.records
@@ -103,6 +104,7 @@ def test_a_large_batch_is_freed_without_the_garbage_collector() -> None:
         gc.enable()
 
 
+@pytest.mark.slow
 def test_a_raised_limit_allows_a_large_batch() -> None:
     batch = decode_batch(large_batch())
     assert len(RecordBudget(1 << 30).hold(batch)) == 200_000

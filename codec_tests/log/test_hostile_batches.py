@@ -105,6 +105,7 @@ def test_the_error_says_why_and_how_to_raise_the_limit(way: str, files: Path) ->
     assert "--max-batch-bytes, in Spark maxBatchBytes" in said
 
 
+@pytest.mark.slow
 def test_the_limit_can_be_raised() -> None:
     data = batch_of(record_with_headers(300_000), 1)
     header = decode_batch(data).header
@@ -124,6 +125,7 @@ def large(count: int = 300_000) -> list[Record]:
     return [Record(at, 1000 + at, b"%d" % at, None, ()) for at in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.LZ4])
 def test_large_batches_are_read_to_the_last_record(codec: Compression) -> None:
     records = large()
@@ -140,6 +142,7 @@ def test_large_batches_are_read_to_the_last_record(codec: Compression) -> None:
         _ = found[len(records)]
 
 
+@pytest.mark.slow
 def test_damage_at_the_end_of_a_large_batch_is_found_first() -> None:
     count = 500_000
     batch = decode_batch(batch_of(EMPTY_RECORD * (count - 1) + b"\x0c\0\0\0\x03\x01\0", count))
@@ -147,6 +150,7 @@ def test_damage_at_the_end_of_a_large_batch_is_found_first() -> None:
         _ = batch.records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 def test_chunks_of_a_large_batch_are_small(name: str) -> None:
     records = [record._replace(offset=record.offset + 1) for record in large()]
@@ -160,6 +164,7 @@ def test_chunks_of_a_large_batch_are_small(name: str) -> None:
     assert max(chunk.nbytes for chunk in chunks) < 4 << 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 def test_a_large_batch_is_read_completely_or_not_at_all(name: str) -> None:
     count = 700_000
@@ -176,6 +181,7 @@ def test_batches_within_the_limit_do_not_add_up() -> None:
     assert rows == 6 * 60_001
 
 
+@pytest.mark.slow
 def test_records_kept_together_are_counted_over_all_batches() -> None:
     batch = decode_batch(batch_of(EMPTY_RECORD * 1000, 1000))
     budget = RecordBudget(3000 * 512)

@@ -87,11 +87,13 @@ def check_rows(file: LogFile, data: bytes, directory: Path) -> None:
         assert 0 <= error.position <= len(data)
 
 
+@pytest.mark.slow
 def test_damaged_files_of_batches_are_reported() -> None:
     for file, data in mutants(BATCHES, 3000, seed=1):
         check_batches(file, data)
 
 
+@pytest.mark.slow
 def test_damaged_files_of_every_other_kind_are_reported(tmp_path: Path) -> None:
     for file, data in mutants(OTHERS, 3000, seed=2):
         check_rows(file, data, tmp_path)
@@ -138,6 +140,7 @@ def _size(partition: Partition) -> int:
     return sum(file.path.stat().st_size for file in partition.segments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [

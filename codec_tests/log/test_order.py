@@ -146,6 +146,7 @@ OPEN = 26
 """Bits that no batch contradicts: those that take the last batch of a log further."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("read", "topic"), READERS)
 def test_every_flipped_bit_of_a_base_offset_is_reported(
     read: Any, topic: str, tmp_path: Path
@@ -177,6 +178,7 @@ def test_every_flipped_bit_of_a_base_offset_is_reported(
     assert missed == (OPEN if topic == "tea-0" else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0, 1, 3])
 def test_offsets_ascend_whatever_a_base_offset_is(gap: int, tmp_path: Path) -> None:
     """In logs with gaps as well; a row with a wrong offset is never the only sign of it."""
@@ -239,6 +241,7 @@ def test_two_contradicting_batches_are_both_reported() -> None:
     assert columns_of(flipped)[1] == 2
 
 
+@pytest.mark.slow
 def test_snapshots_begin_with_offset_0(tmp_path: Path) -> None:
     directory = tmp_path / "__cluster_metadata-0"
     directory.mkdir()

@@ -34,6 +34,7 @@ def record_lists(draw: st.DrawFn) -> list[Record]:
     return records
 
 
+@pytest.mark.slow
 @given(record_lists(), st.sampled_from(Compression))
 def test_batches_come_back(records: list[Record], codec: Compression) -> None:
     batch = decode_batch(encode_batch(records, BatchSettings(codec=codec)))
@@ -42,6 +43,7 @@ def test_batches_come_back(records: list[Record], codec: Compression) -> None:
     assert batch.header.max_timestamp == max(record.timestamp for record in records)
 
 
+@pytest.mark.slow
 @given(record_lists(), st.sampled_from(Compression))
 def test_other_clients_read_what_is_written(records: list[Record], codec: Compression) -> None:
     data = encode_batch(records, BatchSettings(codec=codec))

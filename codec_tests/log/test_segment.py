@@ -171,6 +171,7 @@ def test_a_batch_between_two_damages_is_found() -> None:
     assert offsets(scanned(bytes(data))) == [10, 30, 50]
 
 
+@pytest.mark.slow
 def test_a_torn_start_before_zeros_is_searched_quickly() -> None:
     start = time.process_time()
     items = scanned(b"\x01" + bytes(20 << 20) + b"\x01")
@@ -218,6 +219,7 @@ def test_memory_is_that_of_one_window_whatever_the_file(tmp_path: Path) -> None:
     assert most < 8 << 20
 
 
+@pytest.mark.slow
 def test_a_length_of_gigabytes_reserves_no_memory() -> None:
     head = bytearray(batch(7))
     head[8:12] = (50 << 20).to_bytes(4)

@@ -93,6 +93,7 @@ def _damage(data: bytes, rng: random.Random) -> bytes:
     return bytes(damaged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "version"), SELECTED)
 @settings(max_examples=40)
 @given(data=st.data())

@@ -103,6 +103,7 @@ def assert_read_alike(emitted: Codec[Any], read: Any, data: bytes) -> None:
     assert (end, same(decoded, expected)) == (expected_end, True), data.hex()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["MetadataResponse", "FetchResponse", "JoinGroupResponse"])
 def test_long_values_do_not_make_them_give_up(name: str, engine: Engine) -> None:
     cls = registry.message(name)

@@ -79,6 +79,7 @@ def test_lists_of_unknown_tags_are_created_on_access() -> None:
     assert not hasattr(message, "unknown")
 
 
+@pytest.mark.slow
 def test_a_codec_in_a_cycle_leaves_nothing_behind() -> None:
     def one() -> None:
         codec = NativeCodec(MetadataResponse, 12)
@@ -122,6 +123,7 @@ def test_threads_decode_in_parallel_and_leave_the_collector_running() -> None:
     assert gc.isenabled()
 
 
+@pytest.mark.slow
 def test_memory_and_references_do_not_grow() -> None:
     """Decoding, encoding and failing again and again leaves nothing behind."""
     codec = NativeCodec(MetadataResponse, 12)

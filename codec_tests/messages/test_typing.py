@@ -40,6 +40,7 @@ def _mypy(code: str, tmp_path: Path) -> str:
     ).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_mypy_sees_the_types_of_messages_and_fields(tmp_path: Path) -> None:
     wrong = SNIPPET + "from kraftwire_messages.kafka import NoSuchMessage\nvote.no_such_field\n"

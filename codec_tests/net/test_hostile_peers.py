@@ -173,6 +173,7 @@ async def test_a_peer_that_does_not_read_is_closed() -> None:
         await still_serves(server)
 
 
+@pytest.mark.slow
 @in_loop
 async def test_answers_that_are_not_read_take_a_bounded_amount() -> None:
     limits = Limits(unsent_bytes=30_000_000, closing_s=0.1)

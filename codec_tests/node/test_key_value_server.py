@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+import pytest
+
 from kraftwire.node.key_value import KeyValues, KeyValueServer
 from kraftwire.node.node import Node
 from kraftwire.raft.core.inputs import Resign
@@ -39,6 +41,7 @@ async def client_of(node: Node) -> AsyncIterator[Ask]:
         await server.close()
 
 
+@pytest.mark.slow
 def test_every_node_names_the_leader_that_takes_changes() -> None:
     async def scene() -> None:
         async with cluster(2) as two:
@@ -54,6 +57,7 @@ def test_every_node_names_the_leader_that_takes_changes() -> None:
     run(scene())
 
 
+@pytest.mark.slow
 def test_a_leader_that_has_resigned_does_not_name_itself() -> None:
     async def scene() -> None:
         async with cluster(3) as three:
@@ -70,6 +74,7 @@ def test_a_leader_that_has_resigned_does_not_name_itself() -> None:
     run(scene())
 
 
+@pytest.mark.slow
 def test_a_leader_that_waits_for_a_voter_to_be_named_does_not_name_itself() -> None:
     async def scene() -> None:
         async with cluster(3, 0, Membership.KIP_856, absent=1) as three:

@@ -31,6 +31,7 @@ def test_a_sole_voter_commits() -> None:
     run(scene())
 
 
+@pytest.mark.slow
 def test_what_a_leader_commits_every_node_applies() -> None:
     async def scene() -> None:
         async with cluster(3) as three:
@@ -45,6 +46,7 @@ def test_what_a_leader_commits_every_node_applies() -> None:
     run(scene())
 
 
+@pytest.mark.slow
 def test_only_a_leader_takes_proposals() -> None:
     async def scene() -> None:
         async with cluster(3) as three:
@@ -57,6 +59,7 @@ def test_only_a_leader_takes_proposals() -> None:
     run(scene())
 
 
+@pytest.mark.slow
 def test_a_leader_that_stops_is_followed_by_another_and_comes_back() -> None:
     async def scene() -> None:
         async with cluster(3) as three:
@@ -72,6 +75,7 @@ def test_a_leader_that_stops_is_followed_by_another_and_comes_back() -> None:
     run(scene())
 
 
+@pytest.mark.slow
 def test_a_node_that_was_away_for_long_begins_with_a_snapshot() -> None:
     async def scene() -> None:
         async with cluster(3) as three:

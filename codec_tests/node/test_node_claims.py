@@ -72,6 +72,7 @@ async def commit(three: Cluster, key: str) -> None:
     await until(lambda: all(key in keys_of(node) for node in three.nodes.values()))
 
 
+@pytest.mark.slow
 def test_no_request_ends_a_quorum_or_an_epoch(caplog: pytest.LogCaptureFixture) -> None:
     async def scene() -> None:
         async with cluster(3) as three:
@@ -110,6 +111,7 @@ def vars_of(answer: Message) -> int:
     return error
 
 
+@pytest.mark.slow
 def test_a_cluster_commits_again_after_a_stranger_has_moved_its_voters() -> None:
     """As far as it is believed, each voter to another epoch, under other leaders."""
 

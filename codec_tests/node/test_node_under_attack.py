@@ -85,6 +85,7 @@ async def epoch_of(connection: Connection) -> int:
     return int(partition_of(refused).leader_epoch)
 
 
+@pytest.mark.slow
 def test_announced_endpoints_take_a_bounded_number_of_descriptors(tmp_path: Path) -> None:
     async def scene() -> None:
         async with victim(tmp_path, descriptors=128) as node, false_leader() as leader:
@@ -105,6 +106,7 @@ def test_announced_endpoints_take_a_bounded_number_of_descriptors(tmp_path: Path
     run(scene(), within_s=_WITHIN_S)
 
 
+@pytest.mark.slow
 def test_endpoints_where_nobody_answers_do_not_pile_up(tmp_path: Path) -> None:
     async def scene() -> None:
         with socket.create_server(("0.0.0.0", 0), backlog=1000) as silent:
@@ -125,6 +127,7 @@ def test_endpoints_where_nobody_answers_do_not_pile_up(tmp_path: Path) -> None:
     run(scene(), within_s=_WITHIN_S)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [b"", b"\0\0\0\x40half"], ids=["silent", "half a request"])
 def test_half_open_connections_of_many_addresses_leave_files_and_voters_room(
     tmp_path: Path, data: bytes

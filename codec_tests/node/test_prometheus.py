@@ -25,6 +25,7 @@ async def _get(port: int) -> bytes:
         writer.close()
 
 
+@pytest.mark.slow
 def test_a_silent_client_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prometheus, "_MOST_S", 0.2)
 
@@ -42,6 +43,7 @@ def test_a_silent_client_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     run(scene())
 
 
+@pytest.mark.slow
 def test_scarce_descriptors_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene() -> None:
         async with cluster(1) as one:

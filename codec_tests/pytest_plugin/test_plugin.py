@@ -228,6 +228,7 @@ def test_it_is_renewed_on_request(run: pytest.Pytester, broker: str) -> None:
     assert [one.name for one in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("end", "code"),
     [
@@ -278,6 +279,7 @@ def test_two_that_record_one_cassette_at_once_leave_a_whole_one(
         assert len(list(CassetteReader(stream, "it"))) == 2
 
 
+@pytest.mark.slow
 def test_two_workers_record_and_replay_their_own_cassettes(
     run: pytest.Pytester, broker: str
 ) -> None:

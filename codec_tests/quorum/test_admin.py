@@ -110,6 +110,7 @@ async def test_other_servers_are_asked_where_the_first_ones_do_not_lead() -> Non
         assert (await describe_quorum([nobody, *servers])).leader_id == 1
 
 
+@pytest.mark.slow
 @in_loop
 async def test_an_election_is_waited_for() -> None:
     answers = iter([not_the_leader(), not_the_leader(), described()])
@@ -119,6 +120,7 @@ async def test_an_election_is_waited_for() -> None:
     assert electing.asked_for(DescribeQuorumRequest) == 3
 
 
+@pytest.mark.slow
 @in_loop
 async def test_an_election_is_not_waited_for_for_ever() -> None:
     async with serving(Node(leads=False)) as servers:
@@ -126,6 +128,7 @@ async def test_an_election_is_not_waited_for_for_ever() -> None:
             await describe_quorum(servers, timeout_s=0.7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "leader", [Address("a\0b", 9093), Address("x" * 64, 9093), Address("host", 65536)], ids=ascii
 )
@@ -154,6 +157,7 @@ async def test_a_server_that_knows_no_quorums_is_told() -> None:
             await describe_quorum(servers)
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_server_that_says_nothing_is_left_when_the_time_is_over() -> None:
     silent = Node(answers={DescribeQuorumRequest: silence})
@@ -162,6 +166,7 @@ async def test_a_server_that_says_nothing_is_left_when_the_time_is_over() -> Non
             await describe_quorum(servers, timeout_s=0.7)
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_server_that_is_busy_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A long pause of the only server that is known was taken for its absence."""
@@ -252,6 +257,7 @@ async def test_a_change_whose_answer_is_lost_is_not_sent_again() -> None:
     assert not other.asked
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_change_that_is_not_answered_in_time_may_have_been_made() -> None:
     async with serving(Node(answers={RemoveRaftVoterRequest: silence})) as servers:

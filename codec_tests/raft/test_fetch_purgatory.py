@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from time import process_time
 
+import pytest
+
 from kraftwire.raft.core.effects import Effect, Reply
 from kraftwire.raft.core.fetch_purgatory import FetchPurgatory
 from kraftwire.raft.core.inputs import Propose, Request, RequestLost, Tick
@@ -93,6 +95,7 @@ def test_of_too_many_the_oldest_is_answered() -> None:
     assert len(lead(replica).purgatory) == 3
 
 
+@pytest.mark.slow
 def test_fetches_that_wait_cost_nothing_while_nothing_happens() -> None:
     """A step is as fast with 10,000 Fetches that wait as with none."""
     few, many = elected(max_waiting_fetches=20_000), elected(max_waiting_fetches=20_000)

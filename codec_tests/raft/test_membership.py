@@ -48,6 +48,7 @@ def test_the_shipped_policy_is_the_default() -> None:
     assert isinstance(policy_of(Config(key=ME)), Shipped)
 
 
+@pytest.mark.slow
 @given(st.lists(CHANGES, max_size=12))
 def test_no_allowed_change_parts_majorities(changes: list[VoterChange]) -> None:
     voters = VOTERS

@@ -19,6 +19,7 @@ def test_seeds_that_hold_print_nothing_but_totals() -> None:
     assert "0 broken" in result.stderr
 
 
+@pytest.mark.slow
 def test_processes_find_what_one_finds() -> None:
     totals = [
         done("simulate", "--seeds", "4", "--events", "300", "--jobs", jobs).stderr.partition(";")[0]
@@ -47,6 +48,7 @@ def test_hours_go_on_with_new_seeds_until_they_are_over() -> None:
     assert "0 broken" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_run_is_drawn(tmp_path: Path) -> None:
     picture = tmp_path / "run.svg"
     done("simulate", "--seeds", "1", "--start", "5", "--events", "2000", "--svg", str(picture))

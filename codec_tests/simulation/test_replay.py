@@ -38,6 +38,7 @@ def test_the_steps_determine_a_run(seed: int) -> None:
     assert again.violation is None
 
 
+@pytest.mark.slow
 def test_steps_can_be_left_out() -> None:
     run = simulate(3, 2000)
     found = replay(run.scenario, run.steps[::3])
@@ -51,6 +52,7 @@ def test_a_quiet_cluster_commits(bootstrap: Bootstrap) -> None:
     assert run.violation is None
 
 
+@pytest.mark.slow
 def test_a_broken_rule_is_reported_and_the_run_shortened() -> None:
     with MUTANTS["votes for a shorter log"]():
         run = simulate(0, codecs=False)
@@ -64,6 +66,7 @@ def test_a_broken_rule_is_reported_and_the_run_shortened() -> None:
     assert replay(run.scenario, steps, codecs=False).violation is None
 
 
+@pytest.mark.slow
 def test_a_cluster_that_does_not_recover_is_reported_and_the_run_shortened() -> None:
     with MUTANTS["never runs for election"]():
         run = run_scenario(replace(QUIET, faults=Faults(loss=0.1, pause_ms=500)), 500)

@@ -15,6 +15,7 @@ WITH_A_STRANGER = 40
 AT_ONCE = 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
 def test_every_rule_holds(first: int) -> None:
     runs = [simulate(seed) for seed in range(first, first + AT_ONCE)]
@@ -25,6 +26,7 @@ def test_every_rule_holds(first: int) -> None:
     assert sum(run.events for run in runs) > AT_ONCE * EVENTS // 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, WITH_A_STRANGER, AT_ONCE))
 def test_every_rule_holds_with_a_stranger(first: int) -> None:
     seeds = range(first, first + AT_ONCE)

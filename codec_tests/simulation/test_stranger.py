@@ -77,6 +77,7 @@ def test_it_does_not_fetch_as_a_voter() -> None:
         assert {key.directory_id for key in changed} == {UUID(int=0), UUID(int=99)}
 
 
+@pytest.mark.slow
 def test_its_steps_determine_a_run() -> None:
     run = simulate(3, 2000, stranger=True)
     assert run.violation is None

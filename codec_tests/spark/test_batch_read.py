@@ -43,6 +43,7 @@ def stored_records() -> list[tuple[object, ...]]:
     return sorted(found, key=str)
 
 
+@pytest.mark.slow
 @spark_group
 def test_a_data_directory_has_the_same_records_as_its_segments(spark: SparkSession) -> None:
     frame = spark.read.format("kraftwire").option("includeHeaders", "true").load(str(BROKER))
@@ -214,6 +215,7 @@ def plain_row(row: Row) -> dict[str, Any]:
     return {name: plain(value) for name, value in row.asDict(recursive=True).items()}
 
 
+@pytest.mark.slow
 @spark_group
 def test_unusual_records_are_read_in_spark(spark: SparkSession, tmp_path: Path) -> None:
     write_segments(tmp_path / "tea-0", [encode_batch(RECORDS[:3] + RECORDS[4:])])

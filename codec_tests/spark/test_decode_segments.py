@@ -75,6 +75,7 @@ def hashes(out: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", WRITERS)
 def test_an_export_has_every_record_once(spark: SparkSession, tmp_path: Path, writer: str) -> None:
     out = tmp_path / "out"
@@ -102,6 +103,7 @@ def test_an_export_has_every_record_once(spark: SparkSession, tmp_path: Path, wr
     assert sum(one.records for one in counts) == len(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "options"),
     [
@@ -195,6 +197,7 @@ def test_a_spark_failure_is_reported_in_one_line(
     assert "\n" not in reason
 
 
+@pytest.mark.slow
 def test_an_undecodable_record_is_reported_with_its_offset(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -223,6 +226,7 @@ def test_an_export_of_empty_segments_says_so(
 # -- going on ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_resumed_export_equals_one_that_was_never_killed(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -247,6 +251,7 @@ def test_a_resumed_export_equals_one_that_was_never_killed(
     assert counts[0].records == 3000
 
 
+@pytest.mark.slow
 def test_an_interrupted_group_is_written_again(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "out"
     request = replace(request_of(BROKER, out, "spark", topics="tea,orders,clocked"), group_bytes=1)
@@ -402,6 +407,7 @@ def test_contradictory_options_are_refused(
         prepare(request)
 
 
+@pytest.mark.slow
 def test_the_script_reports_damage_in_json_lines(tmp_path: Path, damaged: Path) -> None:
     done = run_script("decode_segments", damaged, "--out", tmp_path / "out")
     assert done.returncode == 1, done.stderr

@@ -113,6 +113,7 @@ TABLE = varied_table()
 ROWS = TABLE.to_pylist()
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(st.lists(filters_on(TYPES), max_size=3))
 def test_filters_keep_the_rows_for_which_they_are_true(some: list[PushedFilter]) -> None:
@@ -193,6 +194,7 @@ def filters_of_rows(draw: st.DrawFn) -> PushedFilter:
     return PushedFilter(kind, name, value, draw(st.booleans()))
 
 
+@pytest.mark.slow
 @given(st.lists(filters_of_rows(), min_size=1, max_size=4))
 def test_filtered_reads_equal_filtering_all_rows(filters: list[PushedFilter]) -> None:
     found = read_rows(*READ, includeBatch=True, includeControl=True, filters=filters)
@@ -323,6 +325,7 @@ def frame_of(spark: SparkSession, where: str) -> DataFrame:
     return reader.load([str(path) for path in READ]).where(where)
 
 
+@pytest.mark.slow
 @spark_group
 @pytest.mark.parametrize("where", QUERIES)
 def test_queries_have_the_same_rows_with_and_without_pushdown(
@@ -341,6 +344,7 @@ def test_queries_have_the_same_rows_with_and_without_pushdown(
         assert "Filter (" not in text, "what is taken is not applied again"
 
 
+@pytest.mark.slow
 @spark_group
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York"])
 def test_times_use_the_time_zone_of_the_session(spark: SparkSession, zone: str) -> None:
@@ -377,6 +381,7 @@ def test_filters_leave_fewer_tasks(spark: SparkSession, data: Path) -> None:
         assert reader.load(str(data)).where("topic = 'milk'").count() == 0
 
 
+@pytest.mark.slow
 @spark_group
 def test_typed_columns_are_filtered_too(spark: SparkSession) -> None:
     for value in ("false", "true"):

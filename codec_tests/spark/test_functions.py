@@ -34,6 +34,7 @@ def frames(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(captured_pairs(), "request binary, response binary").cache()
 
 
+@pytest.mark.slow
 def test_requests_are_decoded_as_by_the_codecs(frames: DataFrame) -> None:
     rows = frames.select("request", decode_rpc("request").alias("rpc")).collect()
     assert len(rows) > 100

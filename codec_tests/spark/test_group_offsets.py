@@ -109,6 +109,7 @@ def check(spark: SparkSession, path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_groups_of_a_real_kafka_equal_the_replay(spark: SparkSession) -> None:
     check(spark, BROKER)
 
@@ -127,6 +128,7 @@ def log_with_transactions() -> Log:
     return log
 
 
+@pytest.mark.slow
 def test_transactional_commits_and_deletions_equal_the_replay(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -150,6 +152,7 @@ def test_an_open_transaction_ends_a_partition_with_a_note(
     assert "__consumer_offsets-0 ends at offset 1" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_damaged_batch_is_counted(spark: SparkSession, tmp_path: Path) -> None:
     log = Log()
     for offset in range(3):
@@ -170,6 +173,7 @@ def test_a_path_without_offsets_is_refused(tmp_path: Path) -> None:
         find_log((str(BROKER / "tea-0"),), {})
 
 
+@pytest.mark.slow
 def test_the_script_writes_a_table(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run_script("group_offsets", BROKER, "--latest", "--out", out)
@@ -177,6 +181,7 @@ def test_the_script_writes_a_table(spark: SparkSession, tmp_path: Path) -> None:
     assert spark.read.parquet(str(out)).collect() == latest_of(spark, BROKER)
 
 
+@pytest.mark.slow
 def test_an_existing_table_is_replaced_only_on_request(spark: SparkSession, tmp_path: Path) -> None:
     frame, out = spark.range(3), str(tmp_path / "out")
     write_table(frame, out, "parquet")
@@ -197,6 +202,7 @@ def test_an_existing_table_is_replaced_only_on_request(spark: SparkSession, tmp_
         (["{script}"], 2, "segments end with .log"),
     ],
 )
+@pytest.mark.slow
 def test_the_script_reports_errors_without_a_traceback(
     tmp_path: Path, arguments: list[str], code: int, said: str
 ) -> None:

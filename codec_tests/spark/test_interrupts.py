@@ -14,6 +14,7 @@ from codec_tests.spark.scripts import SECONDS, start_script, wait_for_files
 pytestmark = pytest.mark.xdist_group("spark")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pattern", "count"), [("export.json", 1), ("*.parquet.json", 3)], ids=["starting", "writing"]
 )

@@ -135,6 +135,7 @@ def test_missing_transaction_indexes_change_nothing(tmp_path: Path) -> None:
         assert offsets_of(directory, **COMMITTED) == expected
 
 
+@pytest.mark.slow
 @spark_group
 def test_spark_reads_only_committed_records(spark: SparkSession) -> None:
     for name in ("orders-0", "__consumer_offsets-0"):

@@ -31,6 +31,7 @@ def linked_spark(home: Path) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_executors_count_what_a_local_session_counts(spark: SparkSession, tmp_path: Path) -> None:
     home = linked_spark(tmp_path / "spark")
     environment = {**os.environ, **spark_environment(), "SPARK_HOME": str(home)}

@@ -141,6 +141,7 @@ def check_brokers(found: list[HistoryStep], told: dict[str, Rows]) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_history_of_a_real_cluster_equals_the_replay(spark: SparkSession) -> None:
     found, told = steps(CONTROLLER), tables(spark, CONTROLLER)
     check_topics(found, told)
@@ -156,6 +157,7 @@ def test_the_history_of_a_real_cluster_equals_the_replay(spark: SparkSession) ->
     assert voter["endPoints"][0]["port"] == change.after["endpoints"][0]["port"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 11])
 def test_the_history_of_random_records_equals_the_replay(
     spark: SparkSession, tmp_path: Path, seed: int
@@ -193,6 +195,7 @@ MESSAGES: list[Message] = [
 ]
 
 
+@pytest.mark.slow
 def test_aborted_and_unfinished_transactions_do_not_count(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -244,6 +247,7 @@ def test_a_path_without_a_metadata_log_is_refused(tmp_path: Path) -> None:
         find_log((str(snapshot),), {})
 
 
+@pytest.mark.slow
 def test_the_script_writes_a_table(spark: SparkSession, tmp_path: Path) -> None:
     done = run_script("metadata_history", CONTROLLER, "--table", "brokers", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -263,6 +267,7 @@ def test_the_script_writes_a_table(spark: SparkSession, tmp_path: Path) -> None:
         (["{tmp}"], 2, "one to print with --table"),
     ],
 )
+@pytest.mark.slow
 def test_the_script_reports_errors_without_a_traceback(
     tmp_path: Path, arguments: list[str], code: int, said: str
 ) -> None:

@@ -368,6 +368,7 @@ def test_messages_that_are_not_requested_cause_no_errors(tmp_path: Path) -> None
 # -- in Spark --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @spark_group
 def test_spark_has_the_rows_of_each_mode(spark: SparkSession, tmp_path: Path) -> None:
     (path,) = write_segments(tmp_path / "tea-0", THREE)
@@ -386,6 +387,7 @@ def test_spark_has_the_rows_of_each_mode(spark: SparkSession, tmp_path: Path) ->
     assert reader.option("mode", "dropmalformed").load(str(tmp_path)).count() == 6
 
 
+@pytest.mark.slow
 @spark_group
 def test_a_wrong_offset_is_reported_below_the_root_of_a_volume(
     spark: SparkSession, tmp_path: Path

@@ -51,6 +51,7 @@ def s3(store: ObjectStore) -> dict[str, Any]:
     return {name.replace("fs.", "fs_"): value for name, value in store.options.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["s3", "s3a"])
 def test_a_store_has_the_same_rows_as_local_files(store: ObjectStore, scheme: str) -> None:
     there = read_table(f"{scheme}://{BUCKET}/broker", includeHeaders=True, **s3(store))
@@ -106,6 +107,7 @@ def test_wrong_credentials_are_reported(store: ObjectStore) -> None:
                 assert good["fs_secret_key"] not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_many_partitions_need_few_requests(store: ObjectStore) -> None:
     data = batch(0, 1)
     for number in range(200):
@@ -124,6 +126,7 @@ def test_many_partitions_need_few_requests(store: ObjectStore) -> None:
     assert len(store.requests) <= 111 + 3, "one for each that is matched"
 
 
+@pytest.mark.slow
 def test_a_range_of_offsets_reads_few_bytes(store: ObjectStore, tmp_path: Path) -> None:
     size = 32 << 10
     (path,) = write_segments(
@@ -154,6 +157,7 @@ def test_indexes_of_a_store_are_used(store: ObjectStore) -> None:
     assert [file.base_offset for file in partition.of_kind(FileKind.TRANSACTION_INDEX)] == [5, 29]
 
 
+@pytest.mark.slow
 def test_an_export_into_a_store_is_resumed(store: ObjectStore) -> None:
     server = f"endpoint_override={store.endpoint}&scheme=http&region=us-east-1"
     url = f"s3://me:hush@{BUCKET}/export/deep?{server}"

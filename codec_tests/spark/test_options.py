@@ -189,6 +189,7 @@ def test_file_system_options_are_passed_on_but_not_shown() -> None:
 # -- as Spark hands them over ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @spark_group
 def test_spark_passes_one_path_or_a_list(spark: SparkSession) -> None:
     tea, clocked = (str(BROKER / name) for name in ("tea-0", "clocked-0"))

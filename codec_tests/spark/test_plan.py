@@ -77,6 +77,7 @@ KINDS = ["whole", "none", "empty", "cut", "allocated", "zeros", "of another file
 KINDS += ["shuffled", "noise", "mutant"]
 
 
+@pytest.mark.slow
 @given(
     size=st.integers(1, 150_000),
     kind=st.sampled_from(KINDS),

@@ -149,6 +149,7 @@ def test_names_match_in_any_case() -> None:
     assert found.message_types == {"TopicRecord": pa.struct([("name", pa.string())])}
 
 
+@pytest.mark.slow
 @spark_group
 def test_spark_shows_the_existing_columns(spark: SparkSession) -> None:
     for schema, reason in [
@@ -160,6 +161,7 @@ def test_spark_shows_the_existing_columns(spark: SparkSession) -> None:
         assert reason in str(caught.value)
 
 
+@pytest.mark.slow
 @spark_group
 def test_spark_reads_the_corrupt_column(spark: SparkSession) -> None:
     reader = spark.read.format("kraftwire").option("mode", "PERMISSIVE")

@@ -12,6 +12,7 @@ from codec_tests.readme import ROOT, blocks
 pytestmark = pytest.mark.xdist_group("spark")
 
 
+@pytest.mark.slow
 def test_the_readmes_spark_block_runs(
     spark: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,6 +80,7 @@ class Broker:
             self._end(number, producer, is_aborted=False)
 
 
+@pytest.mark.slow
 @given(
     st.lists(ACTIONS, max_size=40),
     st.sampled_from(["read_committed", "read_uncommitted"]),

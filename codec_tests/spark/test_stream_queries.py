@@ -68,6 +68,7 @@ def queries(spark: SparkSession, tmp_path: Path) -> Queries:
     return Queries(spark, tmp_path)
 
 
+@pytest.mark.slow
 def test_available_now_runs_continue_each_other(queries: Queries) -> None:
     logs = [GrowingLog(queries.data, "orders-0"), GrowingLog(queries.data, "orders-1")]
     for count in (3, 5):
@@ -84,6 +85,7 @@ def test_available_now_runs_continue_each_other(queries: Queries) -> None:
     assert queries.read() == sorted(record for log in logs for record in log.records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "most"), [("maxRecordsPerTrigger", 7), ("maxBytesPerTrigger", 400)]
 )
@@ -98,6 +100,7 @@ def test_the_progress_shows_the_limits(queries: Queries, limit: str, most: int) 
     assert queries.read() == logs[0].records + logs[1].records
 
 
+@pytest.mark.slow
 def test_a_query_stopped_between_batches_resumes(queries: Queries) -> None:
     log = GrowingLog(queries.data, "orders-0")
     for _ in range(3):
@@ -127,6 +130,7 @@ def failing_once(marker: Path) -> Callable[[int], bool]:
     return fail
 
 
+@pytest.mark.slow
 def test_a_batch_repeated_after_a_failed_task_is_the_same(queries: Queries, tmp_path: Path) -> None:
     log = GrowingLog(queries.data, "orders-0")
     log.append(2, 2)
@@ -142,6 +146,7 @@ def test_a_batch_repeated_after_a_failed_task_is_the_same(queries: Queries, tmp_
     assert queries.read() == log.records[1:]
 
 
+@pytest.mark.slow
 def test_killing_spark_within_a_batch_duplicates_nothing(queries: Queries) -> None:
     log = GrowingLog(queries.data, "orders-0")
     log.append(*[2] * 10)
@@ -158,6 +163,7 @@ def test_killing_spark_within_a_batch_duplicates_nothing(queries: Queries) -> No
     assert queries.read() == log.records
 
 
+@pytest.mark.slow
 def test_latest_and_read_committed_work_together(queries: Queries) -> None:
     log = GrowingLog(queries.data, "orders-0")
     log.append(3)
@@ -172,6 +178,7 @@ def test_latest_and_read_committed_work_together(queries: Queries) -> None:
     assert queries.read() == log.records[3:]
 
 
+@pytest.mark.slow
 def test_lost_offsets_end_the_query(queries: Queries) -> None:
     log = GrowingLog(queries.data, "orders-0")
     log.append(1)
@@ -186,12 +193,14 @@ def test_lost_offsets_end_the_query(queries: Queries) -> None:
     assert queries.read() == log.records[:1] + log.records[3:]
 
 
+@pytest.mark.slow
 def test_ending_offsets_are_refused(queries: Queries) -> None:
     GrowingLog(queries.data, "orders-0")
     with pytest.raises(Exception, match="endingOffsets: a stream has no end"):
         queries.run(queries.stream(endingOffsets=4))
 
 
+@pytest.mark.slow
 def test_a_query_with_a_given_schema_reads_only_its_columns(queries: Queries) -> None:
     log = GrowingLog(queries.data, "orders-0")
     log.append(3)

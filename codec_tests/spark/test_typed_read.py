@@ -232,6 +232,7 @@ def test_splits_and_ranges_have_the_same_typed_rows() -> None:
     assert some == [row for row in everything if 40 <= row["offset"] < 50]
 
 
+@pytest.mark.slow
 @spark_group
 def test_spark_has_typed_rows(spark: SparkSession) -> None:
     reader = spark.read.format("kraftwire").options(decode="auto", includeControl="true")

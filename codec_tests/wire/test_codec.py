@@ -317,6 +317,7 @@ def test_elements_without_a_size_are_counted() -> None:
     assert decoded.encode(0) == raw
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lenient", [False, True])
 def test_elements_without_a_size_cannot_multiply(lenient: bool) -> None:
     message: Any = compile_spec(SIZELESS)

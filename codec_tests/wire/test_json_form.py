@@ -57,6 +57,7 @@ SELECTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "version"), SELECTED)
 @settings(max_examples=40)
 @given(data=st.data())
@@ -118,6 +119,7 @@ def _damage(obj: Any, data: st.DataObject) -> Any:
     return data.draw(_anything)
 
 
+@pytest.mark.slow
 def test_endless_nesting_is_refused() -> None:
     deep: Any = []
     for _ in range(100_000):

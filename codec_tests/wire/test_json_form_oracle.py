@@ -145,6 +145,7 @@ def _misc_message(what: str, result: str) -> tuple[Message | None, int]:
     return made[kind], version
 
 
+@pytest.mark.slow
 def test_oracle_default_json() -> None:
     agrees: dict[int | str, bool] = {}
     for case in oracle_section("spec_validation"):

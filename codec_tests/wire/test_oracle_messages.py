@@ -12,6 +12,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import DecodeError, EncodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.layout import Field
@@ -70,6 +72,7 @@ def message_class(name: str) -> type[Any]:
 # -- codec -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_codec() -> None:
     cases = oracle_section("codec")
     listed = [case for case in cases if is_listed(case)]

@@ -55,6 +55,7 @@ def is_between(found: Seen, before: Seen, after: Seen) -> bool:
     return found in (before, after) or (is_longer and found.snapshots == before.snapshots)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_a_store_whose_process_was_killed_has_all_that_was_acknowledged(
     tmp_path: Path, seed: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from codec_tests.node.disk.model import KINDS, Model
 STEPS = st.lists(st.tuples(st.sampled_from([*KINDS, "reopen"]), st.integers(0, 9)), max_size=40)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(STEPS)
 def test_a_disk_opens_with_what_memory_holds(steps: list[tuple[str, int]]) -> None:
@@ -39,6 +41,7 @@ def test_a_disk_opens_with_what_memory_holds(steps: list[tuple[str, int]]) -> No
                 assert found.snapshots == log.snapshots
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.data())
 def test_reads_are_whole_batches_and_at_least_one(sizes: list[int], data: st.DataObject) -> None:

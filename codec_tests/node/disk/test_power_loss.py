@@ -49,6 +49,7 @@ def check(directory: Path, memory: MemoryStore, model: Model, flushed: int) -> N
         assert whole.startswith(read_all(store, begin, found.end))
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(STEPS)
 def test_what_was_acknowledged_is_left(steps: list[tuple[str, int]]) -> None:
